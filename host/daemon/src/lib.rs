@@ -1,0 +1,1 @@
+//! A health-monitoring daemon whose probes are sandboxed Wasm components.

@@ -1,0 +1,33 @@
+//! Types and rules of probehost.
+//!
+//! Pure: nothing here does I/O, awaits, or reads a clock. Time comes in as a value
+//! ([`Timestamp`]), so that every rule can be tested as a table. Nothing of ours is
+//! imported, and everything else imports this.
+
+mod audit;
+mod cadence;
+mod endpoint;
+mod ids;
+mod interval;
+mod outcome;
+mod reason;
+mod record;
+mod status;
+mod target;
+mod text;
+mod time;
+mod transition;
+
+pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
+pub use cadence::{next_due, phase_of};
+pub use endpoint::{Endpoint, Origin, Plan, Scheme};
+pub use ids::{CheckId, IdError, MAX_ID_BYTES, check_id_text};
+pub use interval::{Clamp, EffectiveInterval, IntervalBounds, IntervalSetting};
+pub use outcome::{Failure, Measurement, Outcome, Unit};
+pub use reason::Reason;
+pub use record::{Observation, Record, Refusal, Thresholds, advance, reset};
+pub use status::Status;
+pub use target::{Check, Role, Source, Target};
+pub use text::{MAX_MESSAGE_BYTES, sanitize};
+pub use time::Timestamp;
+pub use transition::{Transition, Trigger};

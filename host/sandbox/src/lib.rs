@@ -1,0 +1,1 @@
+//! Plugins as sandboxed Wasm components: catalog, limits, one run.

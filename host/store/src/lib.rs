@@ -1,0 +1,1 @@
+//! Targets, records, transitions and audit on a SQL database.
