@@ -7,6 +7,7 @@
 mod audit;
 mod cadence;
 mod endpoint;
+pub mod grant;
 mod ids;
 mod interval;
 mod outcome;
