@@ -1,0 +1,16 @@
+//! What the tests and the demo share: upstreams that misbehave on purpose, certificates, bounded waiting, and guards
+//! around real processes.
+//!
+//! Everything here cleans up when it is dropped: an upstream's thread has ended, a process is dead and reaped, a
+//! folder is gone. Upstreams run on threads of their own, so they answer while a test blocks, and they stay out of
+//! the way of a test that pauses tokio's clock or counts its own tasks.
+
+pub mod certs;
+pub mod http;
+pub mod installed;
+pub mod nginx;
+pub mod probehost;
+pub mod process;
+pub mod raw;
+pub mod upstream;
+pub mod wait;
