@@ -1,0 +1,162 @@
+//! What the file says, checked and with its defaults: everything but the targets.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use probehost_model::IntervalSetting;
+
+use crate::source::Location;
+
+/// `[server]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Where the API is served. Always a loopback address (contract E4).
+    pub listen: SocketAddr,
+}
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// The database file.
+    pub path: PathBuf,
+    /// What a commit waits for.
+    pub synchronous: Synchronous,
+}
+
+/// How sure a commit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Synchronous {
+    /// A crash of the host loses nothing; one of the machine can lose the last commits.
+    #[default]
+    Normal,
+    /// Every commit is on the disk before it is acknowledged.
+    Full,
+}
+
+/// `[probes]`: for every check that does not say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probes {
+    /// Most probes at once, whoever asked for them (contract S4). 1 to 10 000.
+    pub concurrency: u32,
+    /// The environment's word, else the file's; the kind's default when neither is set (contract S6).
+    pub interval: IntervalSetting,
+    /// None: the kind's default.
+    pub timeout: Option<Duration>,
+    /// None: the kind's default. Never zero.
+    pub failure_threshold: Option<u32>,
+    /// None: the check's failure threshold. Never zero.
+    pub inconclusive_threshold: Option<u32>,
+    /// Who set the interval.
+    pub(crate) interval_origin: IntervalOrigin,
+    /// Where the file sets the interval.
+    pub(crate) interval_location: Option<Location>,
+}
+
+/// Who asked for an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalOrigin {
+    /// The check's own `interval`.
+    Check,
+    /// `interval` of `[probes]`.
+    Probes,
+    /// The environment variable [`crate::INTERVAL_VARIABLE`].
+    Environment,
+}
+
+/// `[plugins]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugins {
+    /// Where `*.wasm` files are looked for. None: only the built-in plugins serve.
+    pub directory: Option<PathBuf>,
+    /// Where compiled code is kept; only the host writes there (contract G6).
+    pub cache: PathBuf,
+    /// `[plugins.NAME]`, by name.
+    pub by_name: BTreeMap<String, PluginSettings>,
+}
+
+/// `[plugins.NAME]`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PluginSettings {
+    /// What the plugin may reach besides what its targets' configs name (contract G2).
+    pub allow: Vec<Grant>,
+    /// Most probes of this kind at once; None: only the host's own limit. 1 to 10 000.
+    pub concurrency: Option<u32>,
+    /// The digest that the plugin's file must have (contract G6).
+    pub sha256: Option<[u8; 32]>,
+}
+
+/// One line of `allow`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// As it stands in the file.
+    pub text: String,
+    /// Where it stands.
+    pub location: Location,
+}
+
+/// `[tls]`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// PEM files with authorities that are trusted besides the usual ones.
+    pub ca_files: Vec<CaFile>,
+}
+
+/// One line of `ca_files`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaFile {
+    /// The PEM file.
+    pub path: PathBuf,
+    /// Where it is named.
+    pub location: Location,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Log {
+    /// The least important thing that is logged.
+    pub level: LogLevel,
+    /// How it is written.
+    pub format: LogFormat,
+}
+
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogLevel {
+    /// Something failed.
+    Error,
+    /// Something is not as it should be.
+    Warn,
+    /// What happened.
+    #[default]
+    Info,
+    /// Why it happened.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    /// The word for it in the file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
