@@ -1,0 +1,162 @@
+//! What can be asked of the store. Readers never wait for the writer.
+
+use std::collections::BTreeMap;
+
+use probehost_model::{AuditEntry, CheckId, Record, Target, Timestamp, Transition};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, QueryBuilder, Sqlite};
+
+use crate::filter::{AuditFilter, MAX_PAGE, TransitionFilter};
+use crate::rows::{self, RECORD_COLUMNS};
+use crate::stored::{self, Stored};
+use crate::{Store, StoreError};
+
+/// A target with what is known of its checks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTarget {
+    /// The target; its `updated_at` is what a probe hands back with its observation.
+    pub target: Target,
+    /// The records by name of check. A check without one has not been probed yet.
+    pub records: BTreeMap<String, Record>,
+}
+
+impl From<Stored> for StoredTarget {
+    fn from(stored: Stored) -> Self {
+        Self { target: stored.target, records: stored.records }
+    }
+}
+
+impl Store {
+    /// Every target that is not deleted, by ascending id; all from one moment.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn targets(&self) -> Result<Vec<StoredTarget>, StoreError> {
+        let text = format!(
+            "{} WHERE targets.deleted_at IS NULL ORDER BY targets.id, checks.name",
+            stored::SELECT
+        );
+        let found = sqlx::query(AssertSqlSafe(text)).fetch_all(self.readers()).await;
+        let found = found.map_err(|error| self.failed(&error))?;
+        Ok(stored::assemble(&found)?.into_iter().map(StoredTarget::from).collect())
+    }
+
+    /// One target; none when there is none of that id or it is deleted.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn target(&self, id: &str) -> Result<Option<StoredTarget>, StoreError> {
+        let text = format!(
+            "{} WHERE targets.deleted_at IS NULL AND targets.id = ?1 ORDER BY checks.name",
+            stored::SELECT
+        );
+        let found = sqlx::query(AssertSqlSafe(text)).bind(id).fetch_all(self.readers()).await;
+        let found = found.map_err(|error| self.failed(&error))?;
+        Ok(stored::assemble(&found)?.into_iter().next().map(StoredTarget::from))
+    }
+
+    /// The record of one check; none when it has not been probed yet.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn record_of(&self, check: &CheckId) -> Result<Option<Record>, StoreError> {
+        let text = format!(
+            "SELECT {} FROM records WHERE target_id = ?1 AND check_name = ?2",
+            RECORD_COLUMNS.join(", ")
+        );
+        sqlx::query(AssertSqlSafe(text))
+            .bind(&check.target)
+            .bind(&check.check)
+            .fetch_optional(self.readers())
+            .await
+            .map_err(|error| self.failed(&error))?
+            .map(|row| rows::record(&row, 0))
+            .transpose()
+    }
+
+    /// Changes of status, newest first.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn transitions(
+        &self,
+        filter: &TransitionFilter,
+    ) -> Result<Vec<Transition>, StoreError> {
+        let mut query = QueryBuilder::new(
+            "SELECT id, at, target_id, check_name, \"from\", \"to\", reason, message, streak, \
+             \"trigger\" FROM transitions WHERE true",
+        );
+        equal(&mut query, "target_id", filter.target.as_deref());
+        equal(&mut query, "check_name", filter.check.as_deref());
+        page(&mut query, filter.before, filter.limit);
+        let found = query.build().fetch_all(self.readers()).await;
+        found.map_err(|error| self.failed(&error))?.iter().map(transition).collect()
+    }
+
+    /// What was done, newest first.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
+        let mut query = QueryBuilder::new(
+            "SELECT id, at, principal, action, \"trigger\", target_id, check_name, \"from\", \
+             \"to\", outcome FROM audit WHERE true",
+        );
+        equal(&mut query, "target_id", filter.target.as_deref());
+        equal(&mut query, "check_name", filter.check.as_deref());
+        equal(&mut query, "action", filter.action.map(|action| action.as_str()));
+        equal(&mut query, "principal", filter.principal.as_deref());
+        page(&mut query, filter.before, filter.limit);
+        let found = query.build().fetch_all(self.readers()).await;
+        found.map_err(|error| self.failed(&error))?.iter().map(audit_entry).collect()
+    }
+}
+
+/// Narrows a query down to one value of a column.
+fn equal(query: &mut QueryBuilder<Sqlite>, column: &'static str, value: Option<&str>) {
+    if let Some(value) = value {
+        query.push(" AND ").push(column).push(" = ").push_bind(value.to_owned());
+    }
+}
+
+/// One page, newest first, that ends before a row.
+fn page(query: &mut QueryBuilder<Sqlite>, before: Option<i64>, limit: u32) {
+    if let Some(before) = before {
+        query.push(" AND id < ").push_bind(before);
+    }
+    query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(limit.min(MAX_PAGE)));
+}
+
+fn transition(row: &SqliteRow) -> Result<Transition, StoreError> {
+    Ok(Transition {
+        id: rows::get(row, 0)?,
+        at: Timestamp::from_micros(rows::get(row, 1)?),
+        check: CheckId { target: rows::get(row, 2)?, check: rows::get(row, 3)? },
+        from: rows::word(rows::get(row, 4)?, "from")?,
+        to: rows::word(rows::get(row, 5)?, "to")?,
+        reason: rows::reason(rows::get(row, 6)?)?,
+        message: rows::get(row, 7)?,
+        streak: rows::count(rows::get(row, 8)?),
+        trigger: rows::word(rows::get(row, 9)?, "trigger")?,
+    })
+}
+
+fn audit_entry(row: &SqliteRow) -> Result<AuditEntry, StoreError> {
+    let status = |at: usize, column| {
+        rows::get::<Option<&str>, _>(row, at)?.map(|text| rows::word(text, column)).transpose()
+    };
+    Ok(AuditEntry {
+        id: rows::get(row, 0)?,
+        at: Timestamp::from_micros(rows::get(row, 1)?),
+        principal: rows::get(row, 2)?,
+        action: rows::word(rows::get(row, 3)?, "action")?,
+        trigger: rows::get::<Option<&str>, _>(row, 4)?
+            .map(|text| rows::word(text, "trigger"))
+            .transpose()?,
+        target: rows::get(row, 5)?,
+        check: rows::get(row, 6)?,
+        from: status(7, "from")?,
+        to: status(8, "to")?,
+        outcome: rows::get(row, 9)?,
+    })
+}

@@ -1,0 +1,166 @@
+//! The handle that the rest of the host holds.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use probehost_model::{CheckId, Target, Timestamp};
+use sqlx::sqlite::SqlitePool;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::save::{Change, Save};
+use crate::writer::{Job, Writer};
+use crate::{Options, Recorded, SaveReport, StoreError, Write, open};
+
+/// The store. Cheap to clone; every clone is the same store.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    jobs: mpsc::Sender<Job>,
+    readers: SqlitePool,
+    /// None once the writer was awaited.
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens the database, creates or brings up its schema, looks whether the file is whole,
+    /// and starts the writer on the current tokio runtime.
+    ///
+    /// # Errors
+    /// The file can't be opened or written, is damaged, locked, or of a newer version; each
+    /// error says what to do.
+    pub async fn open(options: Options) -> Result<Self, StoreError> {
+        let conn = open::writer(&options).await?;
+        let (jobs, queue) = mpsc::channel(options.queue.max(1));
+        let writer = tokio::spawn(Writer::new(conn, options.path.clone()).run(queue));
+        let readers = open::readers(&options);
+        let writer = Mutex::new(Some(writer));
+        Ok(Self { inner: Arc::new(Inner { path: options.path, jobs, readers, writer }) })
+    }
+
+    /// Records one observation: decided by one statement, and committed together with its
+    /// transition and audit rows before this answers.
+    ///
+    /// The observation is in the writer's queue when this function returns, before its future
+    /// is polled: a caller that drops the future can't lose the write (contract R4). Only
+    /// when the queue is full does the future have to be awaited for a place in it.
+    ///
+    /// # Errors
+    /// The database can't be written, or the store is closed; nothing was recorded.
+    pub fn record(
+        &self,
+        write: Write,
+    ) -> impl Future<Output = Result<Recorded, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Observe(Box::new(write), answer), answered)
+    }
+
+    /// Makes the file's targets the stored ones, in one transaction: what is new is added,
+    /// what differs is changed, what is gone is deleted (softly, with its records). A check
+    /// whose kind or config changed has its record reset to `unknown`, with the subject that
+    /// `subjects` gives for it, unless its target is disabled (contract T7). `updated_at`
+    /// moves exactly when something changed.
+    ///
+    /// # Errors
+    /// Ids that are there twice, or a database that can't be written; nothing was changed.
+    pub fn sync_file_targets(
+        &self,
+        targets: Vec<Target>,
+        subjects: HashMap<CheckId, String>,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        self.save(Change::Sync { targets, subjects }, now, principal)
+    }
+
+    /// Enables or disables a target. Its records stand either way. A later sync sets what the
+    /// file says.
+    ///
+    /// # Errors
+    /// No such target, or a database that can't be written.
+    pub fn set_enabled(
+        &self,
+        target: &str,
+        enabled: bool,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        self.save(Change::SetEnabled { target: target.to_owned(), enabled }, now, principal)
+    }
+
+    /// Deletes a target (softly) and its records, in one transaction (contract R9). A later
+    /// sync brings it back when the file still names it.
+    ///
+    /// # Errors
+    /// No such target, or a database that can't be written.
+    pub fn delete_target(
+        &self,
+        target: &str,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        self.save(Change::Delete { target: target.to_owned() }, now, principal)
+    }
+
+    fn save(
+        &self,
+        change: Change,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        let save = Save { change, now, principal: principal.to_owned() };
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Save(Box::new(save), answer), answered)
+    }
+
+    /// Puts a job into the queue now if there is room, else when the future is awaited.
+    fn submit<T: Send + 'static>(
+        &self,
+        job: Job,
+        answered: oneshot::Receiver<Result<T, StoreError>>,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + 'static {
+        let waiting = match self.inner.jobs.try_send(job) {
+            // A closed queue drops the job and with it the sender of the answer.
+            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => None,
+            Err(mpsc::error::TrySendError::Full(job)) => Some((self.inner.jobs.clone(), job)),
+        };
+        async move {
+            if let Some((jobs, job)) = waiting {
+                // A failed send is a closed queue again.
+                let _ = jobs.send(job).await;
+            }
+            answered.await.unwrap_or(Err(StoreError::Closed))
+        }
+    }
+
+    /// Writes what is queued, then ends the writer and the connections. Returns when all of
+    /// them have ended; a second call waits for the same. What is asked afterwards answers
+    /// [`StoreError::Closed`].
+    pub async fn close(&self) {
+        let mut writer = self.inner.writer.lock().await;
+        if let Some(task) = writer.as_mut() {
+            // A writer that has ended already can't be told to.
+            let _ = self.inner.jobs.send(Job::Close).await;
+            if let Err(error) = task.await {
+                tracing::error!(%error, "the writer of the store ended by itself");
+            }
+            *writer = None;
+        }
+        self.inner.readers.close().await;
+    }
+
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.inner.readers
+    }
+
+    pub(crate) fn failed(&self, error: &sqlx::Error) -> StoreError {
+        StoreError::from_sqlx(&self.inner.path, error)
+    }
+}
