@@ -1,0 +1,114 @@
+//! Why a check did not pass, and how the errors of capabilities become that.
+
+use crate::bindings::probehost::plugin::types::{Failure, Outcome, Reason};
+use crate::{ConfigError, UrlError, http};
+
+/// Why a check did not pass.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Problem {
+    /// The target is unwell.
+    Failure(Failure),
+    /// Nothing can be said about the target; why.
+    Inconclusive(String),
+}
+
+impl Problem {
+    /// The target is unwell. The message is for people: it names host and port, and never
+    /// holds a secret or a response body. The host cuts it at 512 bytes.
+    #[must_use]
+    pub fn failure(reason: Reason, message: impl Into<String>) -> Self {
+        Self::Failure(Failure { reason, message: message.into() })
+    }
+
+    /// Nothing can be said about the target; why, for people.
+    #[must_use]
+    pub fn inconclusive(message: impl Into<String>) -> Self {
+        Self::Inconclusive(message.into())
+    }
+
+    /// The reason of a failure; none when nothing can be said.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::Failure(failure) => Some(failure.reason),
+            Self::Inconclusive(_) => None,
+        }
+    }
+}
+
+impl From<Problem> for Outcome {
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::Failure(failure) => Self::Fail(failure),
+            Problem::Inconclusive(message) => Self::Inconclusive(message),
+        }
+    }
+}
+
+impl From<ConfigError> for Problem {
+    fn from(error: ConfigError) -> Self {
+        Self::failure(Reason::Config, error.to_string())
+    }
+}
+
+impl From<UrlError> for Problem {
+    fn from(error: UrlError) -> Self {
+        Self::failure(Reason::Config, error.to_string())
+    }
+}
+
+impl From<http::Error> for Problem {
+    fn from(error: http::Error) -> Self {
+        use http::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::Tls => Reason::Tls,
+            Kind::NameNotFound
+            | Kind::Resolver
+            | Kind::Refused
+            | Kind::Unreachable
+            | Kind::Closed => Reason::Network,
+            // It was reached and it answered, only not as it should.
+            Kind::Protocol | Kind::TooLarge | Kind::Redirect => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{Error, ErrorKind, Phase};
+
+    /// P6, P7: each error of the http capability classifies by its cause.
+    #[test]
+    fn http_errors_classify() {
+        let rows = [
+            (ErrorKind::Denied, Some(Reason::Config)),
+            (ErrorKind::Invalid, Some(Reason::Config)),
+            (ErrorKind::Timeout, Some(Reason::Timeout)),
+            (ErrorKind::NameNotFound, Some(Reason::Network)),
+            (ErrorKind::Resolver, Some(Reason::Network)),
+            (ErrorKind::Refused, Some(Reason::Network)),
+            (ErrorKind::Unreachable, Some(Reason::Network)),
+            (ErrorKind::Closed, Some(Reason::Network)),
+            (ErrorKind::Tls, Some(Reason::Tls)),
+            (ErrorKind::Protocol, Some(Reason::Answer)),
+            (ErrorKind::TooLarge, Some(Reason::Answer)),
+            (ErrorKind::Redirect, Some(Reason::Answer)),
+            (ErrorKind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(Error::new(kind, Phase::Connect, "example.com:80 …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_config_error_keeps_its_path() {
+        let problem = Problem::from(ConfigError::at("headers.0", "is not a header"));
+        assert_eq!(problem, Problem::failure(Reason::Config, "headers.0: is not a header"));
+    }
+}
