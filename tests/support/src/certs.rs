@@ -8,6 +8,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use time::{Duration, OffsetDateTime};
@@ -21,6 +22,9 @@ pub enum CertError {
     /// rustls refused the certificate, the key or the settings.
     #[error("could not set up TLS with a test certificate: {0}")]
     Tls(#[from] rustls::Error),
+    /// A text is no certificate.
+    #[error("could not read a certificate from PEM: {0}")]
+    Pem(#[from] pem::Error),
 }
 
 /// A certificate authority that nobody trusts unless told. Its key lives in memory only.
@@ -85,13 +89,7 @@ impl Ca {
 
     /// A client's settings that trust this authority alone, for HTTP/1.1.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, CertError> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.der())?;
-        let config = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Arc::new(config))
+        trusting(self.der())
     }
 
     fn issue(
@@ -126,6 +124,21 @@ impl Identity {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }
+}
+
+/// A client's settings that trust one authority alone, given as the PEM text of a file.
+pub fn trusting_pem(pem: &str) -> Result<Arc<ClientConfig>, CertError> {
+    trusting(CertificateDer::from_pem_slice(pem.as_bytes())?)
+}
+
+fn trusting(authority: CertificateDer<'static>) -> Result<Arc<ClientConfig>, CertError> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority)?;
+    let config = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
 }
 
 /// Named, as a process with two providers linked in has no default one.
