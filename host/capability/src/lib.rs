@@ -1,1 +1,83 @@
 //! What the host can do for a plugin: network calls behind one egress, and a log.
+//!
+//! Plain async services that know nothing of the sandbox, the store or the API, so that they
+//! are tested without a plugin. Every call gets the [`Run`] that it belongs to: its grants,
+//! its deadline, and the trace in which it is noted.
+
+mod egress;
+pub mod http;
+pub mod log;
+pub mod resolve;
+pub mod run;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use run::{Call, CallResult, Phase, Run, Timings, Trace, Waiting};
+
+use resolve::{Resolver, SystemConfigError};
+
+/// How the capabilities are set up.
+#[derive(Debug)]
+pub struct Options {
+    /// Who turns names into addresses.
+    pub resolver: Resolver,
+    /// Whether the certificates that this machine trusts are trusted.
+    pub system_roots: bool,
+    /// PEM files with further certificates to trust.
+    pub root_files: Vec<PathBuf>,
+}
+
+impl Options {
+    /// This machine's resolver and its trusted certificates.
+    ///
+    /// # Errors
+    ///
+    /// When the machine's resolver configuration cannot be read.
+    pub fn system() -> Result<Self, SystemConfigError> {
+        Ok(Self { resolver: Resolver::system()?, system_roots: true, root_files: Vec::new() })
+    }
+}
+
+/// The capabilities could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A file of trusted certificates is not what it should be.
+    #[error("cannot read trusted certificates from {}: {why}; name a PEM file with at least one certificate", path.display())]
+    RootFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// TLS could not be set up.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// Everything that a plugin can be given. Built once per process; clones share it.
+#[derive(Debug, Clone)]
+pub struct Capabilities {
+    http: Arc<http::Http>,
+}
+
+impl Capabilities {
+    /// Sets up all capabilities. Reads the trusted certificates, so it takes some milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`], when a named file of certificates cannot be used.
+    pub fn new(options: Options) -> Result<Self, SetupError> {
+        let Options { resolver, system_roots, root_files } = options;
+        let egress = egress::Egress::new(resolver);
+        let roots = http::Roots::load(system_roots, &root_files)?;
+        Ok(Self { http: Arc::new(http::Http::new(egress, roots)?) })
+    }
+
+    /// HTTP requests.
+    #[must_use]
+    pub fn http(&self) -> &http::Http {
+        &self.http
+    }
+}

@@ -1,0 +1,100 @@
+//! The machine's own resolver configuration, asked through hickory.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::ResolveHosts;
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::Name;
+
+use super::ResolveError;
+use super::hosts::Hosts;
+use crate::egress::is_own_fault;
+
+/// The resolver configuration of this machine cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot use /etc/resolv.conf to resolve names: {0}; it needs a line like \"nameserver 192.0.2.53\""
+)]
+pub struct SystemConfigError(String);
+
+pub(super) struct System {
+    hosts: Hosts,
+    dns: TokioResolver,
+    search: Vec<Name>,
+}
+
+impl std::fmt::Debug for System {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("System").field("search", &self.search).finish_non_exhaustive()
+    }
+}
+
+impl System {
+    pub(super) fn new() -> Result<Self, SystemConfigError> {
+        let unusable = |error: NetError| SystemConfigError(error.to_string());
+        let (config, mut options) =
+            hickory_resolver::system_conf::read_system_conf().map_err(unusable)?;
+        let search = config.search().to_vec();
+        // The hosts file and the search list are ours.
+        options.use_hosts_file = ResolveHosts::Never;
+        let dns = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+            .with_options(options)
+            .build()
+            .map_err(unusable)?;
+        Ok(Self { hosts: Hosts::new(PathBuf::from("/etc/hosts")), dns, search })
+    }
+
+    pub(super) fn hosts(&self, name: &str) -> Option<Vec<IpAddr>> {
+        self.hosts.get(name)
+    }
+
+    /// Asks for `name` as it is; one without a dot first with each name of the search list.
+    pub(super) async fn lookup(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        let not_found = || ResolveError::NotFound(name.to_owned());
+        let mut absolute = Name::from_ascii(name).map_err(|_| not_found())?;
+        if !name.contains('.') {
+            for suffix in &self.search {
+                let Ok(mut longer) = absolute.clone().append_domain(suffix) else { continue };
+                longer.set_fqdn(true);
+                match self.ask(longer, name).await {
+                    Err(ResolveError::NotFound(_)) => {}
+                    // An answer; or no answer, and then the next name would be a guess.
+                    done => return done,
+                }
+            }
+        }
+        absolute.set_fqdn(true);
+        self.ask(absolute, name).await
+    }
+
+    async fn ask(&self, absolute: Name, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        match self.dns.lookup_ip(absolute).await {
+            Ok(found) => Ok(found.iter().collect()),
+            Err(error) => Err(classify(name.to_owned(), &error)),
+        }
+    }
+}
+
+fn classify(name: String, error: &NetError) -> ResolveError {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none))
+            if matches!(none.response_code, ResponseCode::NXDomain | ResponseCode::NoError) =>
+        {
+            ResolveError::NotFound(name)
+        }
+        NetError::Dns(DnsError::NoRecordsFound(none)) => ResolveError::Temporary {
+            name,
+            why: format!("the name server says {}", none.response_code),
+        },
+        NetError::Timeout => ResolveError::Timeout(name),
+        NetError::Io(io) if is_own_fault(io) => ResolveError::Host { name, why: io.to_string() },
+        NetError::Busy => {
+            ResolveError::Host { name, why: "too many questions are under way".to_owned() }
+        }
+        other => ResolveError::Temporary { name, why: other.to_string() },
+    }
+}

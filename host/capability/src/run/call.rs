@@ -1,0 +1,262 @@
+//! A call under way: its phases, and what is said of it when it does not end.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Call, CallResult, Run, State};
+use crate::text::Span;
+
+/// What a call is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing was sent yet.
+    Request,
+    /// Resolving the name.
+    Dns,
+    /// Connecting.
+    Connect,
+    /// In the TLS handshake.
+    Tls,
+    /// Sending the request and waiting for the first byte of the answer.
+    FirstByte,
+    /// Reading the answer.
+    Body,
+}
+
+impl Phase {
+    /// The word for it: `dns`, `first byte`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::FirstByte => "first byte",
+            Self::Body => "body",
+        }
+    }
+}
+
+/// How long the phases of a call took. None: the phase was not reached, or there was none.
+/// The phase in which a call failed has the time until then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timings {
+    /// Resolving the name; none for an IP address.
+    pub dns: Option<Duration>,
+    /// Connecting.
+    pub connect: Option<Duration>,
+    /// The TLS handshake; none for `http`.
+    pub tls: Option<Duration>,
+    /// Sending the request and waiting for the first byte.
+    pub first_byte: Option<Duration>,
+    /// The whole call.
+    pub total: Duration,
+}
+
+/// A call that has not ended. `Display` is the message of a timeout:
+/// `timeout after 10 s waiting for the first byte from db:8080 (dns 0.1 ms, connect 0.2 ms)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Which capability serves it.
+    pub capability: &'static str,
+    /// What was asked: `HEAD http://a:80/x`.
+    pub what: String,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Instant,
+    /// The phases before that.
+    pub timings: Timings,
+    /// Host and port; empty when it did not get so far.
+    peer: String,
+    received: u64,
+    budget: Duration,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { peer, timings, .. } = self;
+        write!(f, "timeout after {} ", Span(self.budget))?;
+        match self.phase {
+            Phase::Request => write!(f, "before anything was sent ({})", self.what)?,
+            Phase::Dns => write!(f, "waiting for DNS to resolve the name of {peer}")?,
+            Phase::Connect => write!(f, "connecting to {peer}")?,
+            Phase::Tls => write!(f, "in the TLS handshake with {peer}")?,
+            Phase::FirstByte => write!(f, "waiting for the first byte from {peer}")?,
+            Phase::Body => {
+                write!(f, "reading the answer of {peer}, {} bytes in", self.received)?;
+            }
+        }
+        let mut before = " (";
+        for (name, span) in [
+            ("dns", timings.dns),
+            ("connect", timings.connect),
+            ("tls", timings.tls),
+            ("first byte", timings.first_byte),
+        ] {
+            if let Some(span) = span {
+                write!(f, "{before}{name} {}", Span(span))?;
+                before = ", ";
+            }
+        }
+        if before == ", " { f.write_str(")") } else { Ok(()) }
+    }
+}
+
+/// What is noted of a call while it runs.
+#[derive(Debug)]
+pub(super) struct Active {
+    capability: &'static str,
+    what: String,
+    started: Instant,
+    phase: Phase,
+    since: Instant,
+    timings: Timings,
+    peer: String,
+    received: u64,
+}
+
+impl Active {
+    pub(super) fn new(capability: &'static str, what: String, now: Instant) -> Self {
+        Self {
+            capability,
+            what,
+            started: now,
+            phase: Phase::Request,
+            since: now,
+            timings: Timings::default(),
+            peer: String::new(),
+            received: 0,
+        }
+    }
+
+    pub(super) fn waiting(&self, budget: Duration) -> Waiting {
+        Waiting {
+            capability: self.capability,
+            what: self.what.clone(),
+            phase: self.phase,
+            since: self.since,
+            timings: self.timings,
+            peer: self.peer.clone(),
+            received: self.received,
+            budget,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase, now: Instant) {
+        self.note_phase(now);
+        self.phase = phase;
+        self.since = now;
+    }
+
+    fn note_phase(&mut self, now: Instant) {
+        let slot = match self.phase {
+            Phase::Dns => &mut self.timings.dns,
+            Phase::Connect => &mut self.timings.connect,
+            Phase::Tls => &mut self.timings.tls,
+            Phase::FirstByte => &mut self.timings.first_byte,
+            Phase::Request | Phase::Body => return,
+        };
+        *slot = Some(now.saturating_duration_since(self.since));
+    }
+
+    /// Ends the current phase; the times of all.
+    pub(super) fn close(&mut self, now: Instant) -> Timings {
+        self.note_phase(now);
+        self.timings.total = now.saturating_duration_since(self.started);
+        self.timings
+    }
+
+    pub(super) fn into_call(
+        self,
+        run_started: Instant,
+        timings: Timings,
+        result: CallResult,
+    ) -> Call {
+        Call {
+            capability: self.capability,
+            what: self.what,
+            start: self.started.saturating_duration_since(run_started),
+            took: timings.total,
+            result,
+            timings,
+        }
+    }
+}
+
+/// The handle of a call under way. One that is dropped without [`finish`](Self::finish) was
+/// cut off; the run keeps knowing in which phase.
+#[derive(Debug)]
+pub(crate) struct ActiveCall<'a> {
+    run: &'a Run,
+}
+
+impl<'a> ActiveCall<'a> {
+    pub(super) fn new(run: &'a Run) -> Self {
+        Self { run }
+    }
+
+    pub(crate) fn run(&self) -> &'a Run {
+        self.run
+    }
+
+    /// Begins a hop to `peer` (host and port): the times of an earlier hop are forgotten.
+    pub(crate) fn begin_hop(&self, peer: String) {
+        let now = Instant::now();
+        self.with(|active| {
+            active.timings = Timings::default();
+            active.phase = Phase::Request;
+            active.since = now;
+            active.peer = peer;
+            active.received = 0;
+        });
+    }
+
+    /// Ends the current phase and enters the next.
+    pub(crate) fn enter(&self, phase: Phase) {
+        let now = Instant::now();
+        self.with(|active| active.enter(phase, now));
+    }
+
+    /// Notes that bytes of the answer have come.
+    pub(crate) fn received(&self, bytes: usize) {
+        self.with(|active| {
+            if active.phase == Phase::FirstByte {
+                active.enter(Phase::Body, Instant::now());
+            }
+            active.received =
+                active.received.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        });
+    }
+
+    /// The current phase.
+    pub(crate) fn phase(&self) -> Phase {
+        self.run.state().active.as_ref().map_or(Phase::Request, |active| active.phase)
+    }
+
+    /// What is to be said when the deadline comes now.
+    pub(crate) fn timeout_message(&self) -> String {
+        self.run.waiting().map(|waiting| waiting.to_string()).unwrap_or_default()
+    }
+
+    /// Ends the call: its times, for the answer, and its line in the trace.
+    pub(crate) fn finish(self, result: CallResult) -> Timings {
+        let now = Instant::now();
+        let state: &mut State = &mut self.run.state();
+        let Some(mut active) = state.active.take() else {
+            return Timings::default();
+        };
+        let timings = active.close(now);
+        state.keep(active.into_call(self.run.0.started, timings, result));
+        timings
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Active)) {
+        if let Some(active) = &mut self.run.state().active {
+            change(active);
+        }
+    }
+}
