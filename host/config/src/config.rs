@@ -1,10 +1,12 @@
 //! The file: found, read, and every part of it checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use probehost_model::grant::PatternError;
 use probehost_model::{CheckId, IntervalSetting};
 use toml::de::DeTable;
 
@@ -16,7 +18,7 @@ use crate::settings::{
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget, THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section};
-use crate::{INTERVAL_VARIABLE, MAX_FILE_BYTES, json, mask};
+use crate::{INTERVAL_VARIABLE, MAX_FILE_BYTES, depth, json, mask};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -27,7 +29,6 @@ const DEFAULT_LISTEN: SocketAddr =
 
 /// A configuration that is right as far as it can be judged without knowing the plugins;
 /// [`Config::resolve`] judges the rest.
-#[derive(Debug)]
 pub struct Config {
     /// `[server]`
     pub server: Server,
@@ -44,6 +45,20 @@ pub struct Config {
     pub(crate) targets: Vec<RawTarget>,
     pub(crate) source: Source,
     checks: HashMap<CheckId, (usize, usize)>,
+}
+
+/// Without the targets and the text of the file, which may hold secrets.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("server", &self.server)
+            .field("store", &self.store)
+            .field("probes", &self.probes)
+            .field("plugins", &self.plugins)
+            .field("tls", &self.tls)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Config {
@@ -98,14 +113,19 @@ impl Config {
             ConfigErrors::new(vec![error])
         })?;
         let source = Source::new(path, text);
+        if let Some(span) = depth::too_deep(text) {
+            let error = source.error(&span, String::new(), Problem::TooDeep);
+            return Err(ConfigErrors::new(vec![error]));
+        }
         let (tree, broken) = DeTable::parse_recoverable(text);
         let mut secrets = Vec::new();
         mask::in_tree(tree.get_ref(), &mut secrets);
         source.tell_secrets(secrets);
         if !broken.is_empty() {
-            let errors = broken.into_iter().map(|error| {
+            // One slip can lead to very many errors, none of which helps.
+            let errors = broken.into_iter().take(100).map(|error| {
                 let span = error.span().unwrap_or(text.len()..text.len());
-                let message = shown_syntax(error.message());
+                let message = said_elsewhere(error.message());
                 source.error(&span, String::new(), Problem::Syntax(message))
             });
             return Err(ConfigErrors::new(errors.collect()));
@@ -131,7 +151,7 @@ impl Config {
     /// What a plugin's plan found wrong with a check's config, at its place in the file.
     #[must_use]
     pub fn plan_error(&self, check: &CheckId, path: &str, message: &str) -> ConfigError {
-        let message = probehost_model::sanitize(message);
+        let message = said_elsewhere(message);
         match self.place(check, path) {
             Some((span, key, kind)) => {
                 let kind = kind.to_owned();
@@ -154,9 +174,9 @@ impl Config {
     }
 }
 
-/// The message of the TOML parser can repeat what stands in the file, so it is made fit.
-fn shown_syntax(message: &str) -> String {
-    probehost_model::sanitize(message)
+/// What a parser or a plugin says can repeat what stands in the file, so it is made fit.
+fn said_elsewhere(message: &str) -> String {
+    probehost_model::sanitize(&mask::hide(message))
 }
 
 /// Everything but the text itself, which the reader still borrows.
@@ -214,7 +234,8 @@ fn section<'i>(
     name: &'static str,
 ) -> Section<'static, 'i> {
     let path = KeyPath::Key(&KeyPath::Root, name);
-    let table = item.and_then(|item| reader.table(item, path)).unwrap_or_default();
+    let help = Some("write its name in brackets on a line, and its keys on the lines below");
+    let table = item.and_then(|item| reader.table(item, path, help)).unwrap_or_default();
     Section::new(path, table)
 }
 
@@ -320,7 +341,7 @@ fn plugins(
             reader.report(&key.span(), path, Problem::UnknownKey { key: shown(name), known });
         } else if let Err(problem) = plugin_name(name) {
             reader.report(&key.span(), path, problem);
-        } else if let Some(table) = reader.table(item, path) {
+        } else if let Some(table) = reader.table(item, path, None) {
             by_name.insert(name.to_string(), plugin(reader, table, path));
         }
     }
@@ -332,9 +353,11 @@ fn plugin(reader: &mut Reader<'_>, table: DeTable<'_>, path: KeyPath<'_>) -> Plu
     let allow = section
         .take("allow")
         .map(|item| {
-            texts(reader, item, KeyPath::Key(&path, "allow"), |text, location| Grant {
-                text,
-                location,
+            texts(reader, item, KeyPath::Key(&path, "allow"), |text, location| {
+                let pattern = text.parse().map_err(|error: PatternError| {
+                    Problem::BadGrant(mask::hide(&error.to_string()))
+                })?;
+                Ok(Grant { pattern, location })
             })
         })
         .unwrap_or_default();
@@ -360,7 +383,9 @@ fn tls(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Tls {
         .take("ca_files")
         .map(|item| {
             let path = KeyPath::Key(&section.path, "ca_files");
-            texts(reader, item, path, |text, location| CaFile { path: folder.join(text), location })
+            texts(reader, item, path, |text, location| {
+                Ok(CaFile { path: folder.join(text), location })
+            })
         })
         .unwrap_or_default();
     section.finish(reader);
@@ -390,7 +415,7 @@ fn texts<T>(
     reader: &mut Reader<'_>,
     item: Item<'_>,
     path: KeyPath<'_>,
-    make: impl Fn(String, Location) -> T,
+    make: impl Fn(&str, Location) -> Result<T, Problem>,
 ) -> Vec<T> {
     let items = reader.array(item, path, "a list of texts", None);
     let mut made = Vec::new();
@@ -403,7 +428,10 @@ fn texts<T>(
             continue;
         }
         let location = reader.source.location(&item.span(), path.to_string());
-        made.push(make(text, location));
+        match make(&text, location) {
+            Ok(value) => made.push(value),
+            Err(problem) => reader.report(&item.span(), path, problem),
+        }
     }
     made
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use probehost_model::{IdError, sanitize};
 
+use crate::mask;
 use crate::source::{Excerpt, Location};
 
 /// Most errors that are shown at once.
@@ -25,6 +26,9 @@ pub enum Problem {
     /// The TOML is broken.
     #[error("this is not TOML: {0}")]
     Syntax(String),
+    /// Tables or lists within each other, or a key with very many dots.
+    #[error("this is nested too deeply")]
+    TooDeep,
     /// A key that nothing reads.
     #[error("unknown key `{key}`")]
     UnknownKey {
@@ -116,6 +120,9 @@ pub enum Problem {
     /// A digest that is none.
     #[error("this is not a SHA-256 digest")]
     BadDigest,
+    /// A grant that is none. Its text also says what would be right.
+    #[error("{0}")]
+    BadGrant(String),
     /// A plugin's table under a name that is a setting.
     #[error("`{0}` is a setting of [plugins], so no plugin can have that name")]
     TakenName(String),
@@ -124,7 +131,7 @@ pub enum Problem {
     Schema {
         /// What is wrong.
         message: String,
-        /// What to do.
+        /// What to do; empty when the message says it all.
         help: String,
     },
     /// A JSON Schema of a plugin that is none.
@@ -146,7 +153,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What to do about it.
+    /// What to do about it; empty when the text itself says so.
     #[must_use]
     pub fn help(&self) -> String {
         match self {
@@ -158,6 +165,7 @@ impl Problem {
                     .into()
             }
             Self::Syntax(_) => "mend the line; texts need quotes, and tables a closing ]".into(),
+            Self::TooDeep => "give the table a [header] of its own, or take levels out".into(),
             Self::UnknownKey { key, known } => suggest(key, known),
             Self::MissingKey { example, .. } => format!("add a line such as: {example}"),
             Self::WrongType { help: Some(help), .. } => (*help).into(),
@@ -177,6 +185,7 @@ impl Problem {
                 address.port()
             ),
             Self::BadDigest => "write the 64 hexadecimal digits that sha256sum prints".into(),
+            Self::BadGrant(_) => String::new(),
             Self::TakenName(_) => "give the plugin's file another name".into(),
             Self::Schema { help, .. } => help.clone(),
             Self::PluginSchema { .. } => "tell the plugin's author, or take the plugin out".into(),
@@ -253,6 +262,7 @@ impl std::error::Error for ConfigError {
     }
 }
 
+/// A block of lines, each with its line end.
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = [Some(&self.location), self.other.as_ref().map(|(location, _)| location)];
@@ -271,7 +281,10 @@ impl fmt::Display for ConfigError {
             writeln!(f, "{:gutter$}--> the first stands at {location}", "")?;
             excerpt.show(f, location.line, gutter)?;
         }
-        write!(f, "{:gutter$} = help: {}", "", self.problem.help())
+        match self.problem.help() {
+            help if help.is_empty() => Ok(()),
+            help => writeln!(f, "{:gutter$} = help: {help}", ""),
+        }
     }
 }
 
@@ -350,7 +363,7 @@ impl std::error::Error for ConfigErrors {}
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for error in self.0.iter().take(SHOWN) {
-            writeln!(f, "{error}\n")?;
+            writeln!(f, "{error}")?;
         }
         if let Some(hidden) = self.0.len().checked_sub(SHOWN).filter(|hidden| *hidden > 0) {
             writeln!(f, "… and {hidden} more\n")?;
@@ -367,5 +380,5 @@ pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 64;
     let cut: String = text.chars().take(LONGEST).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };
-    sanitize(&format!("{cut}{more}"))
+    sanitize(&mask::hide(&format!("{cut}{more}")))
 }

@@ -6,6 +6,7 @@
 //! be asked again when a plugin changes. docs/config.md is the page for operators.
 
 mod config;
+mod depth;
 mod error;
 mod json;
 mod mask;

@@ -44,6 +44,15 @@ pub(crate) fn merge(mut spans: Vec<Span>) -> Vec<Span> {
     merged
 }
 
+/// The text with `***` for what may be a secret in it.
+pub(crate) fn hide(text: &str) -> String {
+    let mut hidden = text.to_owned();
+    for span in merge(scan(text)).into_iter().rev() {
+        hidden.replace_range(span, "***");
+    }
+    hidden
+}
+
 /// Values in the tree that stand under a secret's name, or beside it as in
 /// `{ name = "x-api-key", value = "…" }`.
 pub(crate) fn in_tree(table: &DeTable<'_>, spans: &mut Vec<Span>) {
@@ -127,14 +136,15 @@ fn named_values(text: &str, line: &str, line_start: usize, spans: &mut Vec<Span>
             continue;
         }
         let after = line.get(name_end..).unwrap_or_default();
+        // No key is so long, and a line can be.
+        let reach = after.floor_char_boundary(after.len().min(256));
+        let near = after.get(..reach).unwrap_or_default();
         let value = if name.eq_ignore_ascii_case("bearer") {
             Some(after)
         } else {
             // The rest of a dotted key, and the quote of a quoted one, come before the sign.
-            let sign = after.trim_start_matches(|c: char| {
-                is_name(c) || c.is_whitespace() || matches!(c, '.' | '"' | '\'')
-            });
-            sign.strip_prefix(['=', ':'])
+            near.find(|c: char| !(is_name(c) || c.is_whitespace() || matches!(c, '.' | '"' | '\'')))
+                .and_then(|sign| after.get(sign..)?.strip_prefix(['=', ':']))
         };
         if let Some(value) = value {
             let value = value.trim_start_matches([' ', '\t']);
@@ -196,14 +206,6 @@ fn closing(text: &str, quote: char) -> usize {
 mod tests {
     use super::*;
 
-    fn masked(text: &str) -> String {
-        let mut out = text.to_owned();
-        for span in merge(scan(text)).into_iter().rev() {
-            out.replace_range(span, "***");
-        }
-        out
-    }
-
     #[test]
     fn secrets_in_bare_text_are_found_and_the_rest_stays() {
         for (text, shown) in [
@@ -222,7 +224,7 @@ mod tests {
             (r#"value = "Bearer abc""#, r#"value = "Bearer ***""#),
             ("timeout = -1", "timeout = -1"),
         ] {
-            assert_eq!(masked(text), shown);
+            assert_eq!(hide(text), shown);
         }
     }
 

@@ -34,6 +34,7 @@ pub(crate) struct Violation {
     /// Whether the key is meant, not its value.
     pub(crate) at_key: bool,
     pub(crate) message: String,
+    /// Empty when the message says it all.
     pub(crate) help: String,
 }
 
@@ -147,7 +148,7 @@ impl Schema {
         let about = self.part(error.schema_url).and_then(|part| part.get("description")?.as_str());
         match about {
             Some(about) => format!("what belongs here: {}", probehost_model::sanitize(about)),
-            None => "see what the plugin's own documentation says about this key".to_owned(),
+            None => String::new(),
         }
     }
 

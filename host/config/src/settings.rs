@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use probehost_model::IntervalSetting;
+use probehost_model::grant::Pattern;
 
 use crate::source::Location;
 
@@ -90,8 +91,8 @@ pub struct PluginSettings {
 /// One line of `allow`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// As it stands in the file.
-    pub text: String,
+    /// What it grants.
+    pub pattern: Pattern,
     /// Where it stands.
     pub location: Location,
 }

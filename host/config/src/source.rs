@@ -20,7 +20,8 @@ pub struct Location {
     pub file: Arc<Path>,
     /// Counted from 1; 0 when the file as a whole is meant.
     pub line: usize,
-    /// In characters, counted from 1; 0 when the file as a whole is meant.
+    /// In characters (in bytes on a line over 64 KiB), counted from 1; 0 when the file as a
+    /// whole is meant.
     pub column: usize,
     /// What stands there, such as `targets[2].checks[0].timeout`; empty for the whole file.
     pub key: String,
@@ -47,8 +48,8 @@ pub(crate) struct Excerpt {
     pub(crate) width: usize,
 }
 
-/// The file's text with what is needed to find lines in it.
-#[derive(Debug)]
+/// The file's text with what is needed to find lines in it. It may hold secrets, so there
+/// is no `Debug` to show it.
 pub(crate) struct Source {
     file: Arc<Path>,
     text: String,
@@ -88,12 +89,16 @@ impl Source {
     pub(crate) fn location(&self, span: &Span, key: String) -> Location {
         let line = self.line_of(span.start);
         let (start, text) = self.line(line);
-        let column = text.get(..span.start.saturating_sub(start)).unwrap_or(text).chars().count();
+        let before = text.get(..span.start.saturating_sub(start)).unwrap_or(text);
+        // Many errors on one giant line must not cost its length each.
+        let column = if before.len() > 64 << 10 { before.len() } else { before.chars().count() };
         Location { file: Arc::clone(&self.file), line: line + 1, column: column + 1, key }
     }
 
     pub(crate) fn excerpt(&self, span: &Span) -> Excerpt {
         let (start, text) = self.line(self.line_of(span.start));
+        let (skipped, text) = around(text, span.start.saturating_sub(start));
+        let start = start + skipped;
         let masks = self.masks();
         let first = masks.partition_point(|mask| mask.end <= start);
         let mut masks = masks.get(first..).unwrap_or_default().iter().peekable();
@@ -145,6 +150,14 @@ impl Source {
         let text = self.text.get(start..end).unwrap_or_default();
         (start, text.trim_end_matches(['\n', '\r']))
     }
+}
+
+/// The piece of a long line in which to look for what is meant, and the bytes before it.
+fn around(text: &str, at: usize) -> (usize, &str) {
+    const BYTES: usize = 1024;
+    let from = text.floor_char_boundary(at.saturating_sub(BYTES));
+    let to = text.ceil_char_boundary((at + BYTES).min(text.len()));
+    (from, text.get(from..to).unwrap_or_default())
 }
 
 /// The part of a line around what is meant.

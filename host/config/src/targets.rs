@@ -12,7 +12,6 @@ use crate::source::Span;
 use crate::walk::{Item, KeyPath, Reader, Section};
 
 /// A target as the file has it.
-#[derive(Debug)]
 pub(crate) struct RawTarget {
     /// Which of `[[targets]]`.
     pub(crate) index: usize,
@@ -25,7 +24,6 @@ pub(crate) struct RawTarget {
 }
 
 /// A check as the file has it.
-#[derive(Debug)]
 pub(crate) struct RawCheck {
     /// Which of the target's `checks`.
     pub(crate) index: usize,
@@ -56,7 +54,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -
     for (index, item) in items.iter().cloned().enumerate() {
         let path = KeyPath::Index(&path, index);
         let header = item.span();
-        let Some(table) = reader.table(item, path) else { continue };
+        let Some(table) = reader.table(item, path, None) else { continue };
         let Some((target, id_span)) = read_target(reader, table, path, index, &header) else {
             continue;
         };
@@ -120,9 +118,11 @@ fn read_target(
     Some((RawTarget { index, id, name, enabled, labels, checks }, span))
 }
 
+const LABELS: Option<&str> = Some("write labels = { team = \"shop\" } or a table");
+
 fn labels(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
-    for (key, item) in reader.table(item, path).into_iter().flatten() {
+    for (key, item) in reader.table(item, path, LABELS).into_iter().flatten() {
         let path = KeyPath::Key(&path, key.get_ref());
         if let Some(value) = reader.string(&item, path) {
             labels.insert(key.get_ref().to_string(), value);
@@ -150,7 +150,7 @@ fn read_checks(
     for (index, item) in items.iter().cloned().enumerate() {
         let check_path = KeyPath::Index(&path, index);
         let header = item.span();
-        let Some(table) = reader.table(item, check_path) else { continue };
+        let Some(table) = reader.table(item, check_path, None) else { continue };
         let Some((check, span)) = read_check(reader, table, check_path, index, header) else {
             continue;
         };

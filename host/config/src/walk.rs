@@ -99,14 +99,19 @@ impl<'s> Reader<'s> {
         text
     }
 
-    pub(crate) fn table<'i>(&mut self, item: Item<'i>, path: KeyPath<'_>) -> Option<DeTable<'i>> {
+    pub(crate) fn table<'i>(
+        &mut self,
+        item: Item<'i>,
+        path: KeyPath<'_>,
+        help: Option<&'static str>,
+    ) -> Option<DeTable<'i>> {
         if item.get_ref().is_table() {
             return match item.into_inner() {
                 DeValue::Table(table) => Some(table),
                 _ => None,
             };
         }
-        self.wrong_type(&item, path, "a table", None);
+        self.wrong_type(&item, path, "a table", help);
         None
     }
 
