@@ -1,0 +1,7 @@
+//! Compiles the built-in plugins.
+
+use probehost_plugin_build::{packages, report, write_table};
+
+fn main() {
+    report(packages(&["http-head"]).and_then(|built| write_table("Builtin", &built)));
+}
