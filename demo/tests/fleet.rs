@@ -139,10 +139,8 @@ fn config_only_writes_the_configuration_and_starts_nothing() {
         ["--config-only", "--dir"].map(OsString::from).into_iter().chain([dir.path().into()]);
     let mut process = Process::run(Path::new(env!("CARGO_BIN_EXE_demo-fleet")), args).unwrap();
     assert!(process.wait(LIMIT).unwrap().success());
-    assert!(
-        fs::read_to_string(dir.path().join("probehost.toml"))
-            .unwrap()
-            .contains("http://127.0.0.1:9701")
-    );
+    let file = dir.path().join("probehost.toml");
+    assert!(fs::read_to_string(&file).unwrap().contains("http://127.0.0.1:9701"));
+    probehost_config::Config::load(&file).expect("a configuration that the host accepts");
     assert!(!dir.path().join("demo-ca.pem").exists());
 }
