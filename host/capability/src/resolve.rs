@@ -9,7 +9,7 @@ mod hosts;
 mod system;
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 pub use system::SystemConfigError;
 
@@ -58,6 +58,15 @@ impl Resolver {
     /// When `/etc/resolv.conf` cannot be read or names no name server.
     pub fn system() -> Result<Self, SystemConfigError> {
         Ok(Self(Kind::System(Box::new(system::System::new()?))))
+    }
+
+    /// The hosts file of this machine, and these name servers instead of its own.
+    ///
+    /// # Errors
+    ///
+    /// When `servers` is empty.
+    pub fn with_servers(servers: &[SocketAddr]) -> Result<Self, SystemConfigError> {
+        Ok(Self(Kind::System(Box::new(system::System::with_servers(servers)?))))
     }
 
     /// A fixed table, and nothing else. Names are in lower case, without a trailing dot.

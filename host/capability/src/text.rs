@@ -8,7 +8,8 @@ pub(crate) struct Span(pub(crate) Duration);
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = if self.0 < Duration::from_secs(1) {
+        // What would be rounded to 1000 ms is a second.
+        let (value, unit) = if self.0 < Duration::from_micros(999_500) {
             (self.0.as_secs_f64() * 1000.0, "ms")
         } else {
             (self.0.as_secs_f64(), "s")
@@ -49,6 +50,8 @@ mod tests {
             (1_240, "1.2 ms"),
             (99_960, "100 ms"),
             (250_400, "250 ms"),
+            (999_400, "999 ms"),
+            (999_990, "1 s"),
             (1_000_000, "1 s"),
             (1_540_000, "1.5 s"),
             (10_000_300, "10 s"),

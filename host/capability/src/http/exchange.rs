@@ -119,6 +119,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<Answer, Failure> {
     let unanswered = |error: hyper::Error| Failure::exchange(peer, UNANSWERED, &error);
     let (mut sender, connection) = http1::Builder::new()
+        // The first bounds a head that comes whole, the second one that does not end.
+        .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_HEAD_BYTES)
         .handshake(TokioIo::new(Metered::new(stream, call)))
         .await

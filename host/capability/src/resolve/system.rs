@@ -1,10 +1,12 @@
 //! The machine's own resolver configuration, asked through hickory.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::ResolveHosts;
+use hickory_resolver::config::{
+    ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
+};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
@@ -35,9 +37,30 @@ impl std::fmt::Debug for System {
 
 impl System {
     pub(super) fn new() -> Result<Self, SystemConfigError> {
+        let (config, options) = hickory_resolver::system_conf::read_system_conf()
+            .map_err(|error| SystemConfigError(error.to_string()))?;
+        Self::build(config, options)
+    }
+
+    pub(super) fn with_servers(servers: &[SocketAddr]) -> Result<Self, SystemConfigError> {
+        let servers = servers.iter().map(|server| {
+            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
+                .map(|mut connection| {
+                    connection.port = server.port();
+                    connection
+                })
+                .into();
+            NameServerConfig::new(server.ip(), true, connections)
+        });
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers.collect());
+        Self::build(config, ResolverOpts::default())
+    }
+
+    fn build(config: ResolverConfig, mut options: ResolverOpts) -> Result<Self, SystemConfigError> {
         let unusable = |error: NetError| SystemConfigError(error.to_string());
-        let (config, mut options) =
-            hickory_resolver::system_conf::read_system_conf().map_err(unusable)?;
+        if config.name_servers().is_empty() {
+            return Err(SystemConfigError("it names no name server".to_owned()));
+        }
         let search = config.search().to_vec();
         // The hosts file and the search list are ours.
         options.use_hosts_file = ResolveHosts::Never;
