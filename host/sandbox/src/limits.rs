@@ -1,0 +1,66 @@
+//! What a run may grow to in memory and tables, and what it asked for beyond.
+
+use wasmtime::ResourceLimiter;
+
+use crate::options::TABLE_ELEMENTS;
+
+/// What a guest was refused. Guests see a growth that fails and most then give up with a trap of
+/// their own, so this is what tells why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// More memory than the limit.
+    Memory,
+    /// More table elements than the limit.
+    Table,
+}
+
+/// Holds one run to its limits.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    limit: usize,
+    /// Linear memory in use, in bytes. Guests never give memory back, so this is also the most.
+    pub(crate) memory: usize,
+    pub(crate) refused: Option<Refused>,
+}
+
+impl Limiter {
+    /// A limit of `memory` bytes.
+    pub(crate) const fn new(memory: usize) -> Self {
+        Self { limit: memory, memory: 0, refused: None }
+    }
+
+    /// The limit on memory, in bytes.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let fits = desired <= self.limit;
+        if fits {
+            self.memory = self.memory.max(desired);
+        } else {
+            self.refused = Some(Refused::Memory);
+        }
+        Ok(fits)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let fits = desired <= TABLE_ELEMENTS;
+        if !fits {
+            self.refused = Some(Refused::Table);
+        }
+        Ok(fits)
+    }
+}

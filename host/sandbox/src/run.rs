@@ -1,0 +1,176 @@
+//! One probe: a fresh instance, one call, and what its end means (contract P1 to P5).
+
+use std::time::{Duration, Instant};
+
+use probehost_capability::log::Level;
+use probehost_capability::{Capabilities, Run};
+use probehost_model::{Measurement, Outcome, Reason};
+use wasmtime::Store;
+
+use crate::compute::Doing;
+use crate::fault::{self, Fault};
+use crate::options::GRACE;
+use crate::plugin::{Loaded, Plugin};
+use crate::state::{Granted, State};
+use crate::v1;
+
+/// What a probe is given.
+#[derive(Debug)]
+pub struct CheckRequest<'a> {
+    /// The check's config, JSON.
+    pub config: &'a str,
+    /// Id of the target.
+    pub target: &'a str,
+    /// Name of the check.
+    pub check: &'a str,
+    /// What is granted, and the deadline. Calls and log lines are in its trace afterwards.
+    pub run: Run,
+    /// The host's capabilities.
+    pub capabilities: Capabilities,
+}
+
+/// What came of a probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunReport {
+    /// What it found.
+    pub outcome: Outcome,
+    /// What it measured, at most 64; none when the outcome is inconclusive by a fault.
+    pub measurements: Vec<Measurement>,
+    /// What it took.
+    pub stats: RunStats,
+    /// What the plugin did wrong, when that made the outcome inconclusive.
+    pub fault: Option<Fault>,
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunStats {
+    /// Linear memory at its most, in bytes.
+    pub memory: usize,
+    /// From asking for a place to the end.
+    pub duration: Duration,
+}
+
+impl Plugin {
+    /// Runs one probe in an instance of its own, which is gone afterwards.
+    ///
+    /// It ends at the deadline of `request.run`, or at most [`GRACE`] later, whatever the guest
+    /// does. Dropping the future cancels the probe and frees all it held. What is wrong with the
+    /// plugin never is an error here but an inconclusive outcome (contract P5).
+    ///
+    /// When the deadline comes, it depends on what the guest is at:
+    /// - in a call of a capability, the call ends as timed out and the guest has the grace to
+    ///   report. A pass or a failure then becomes a failure with reason `timeout`; a `config`
+    ///   failure or an inconclusive outcome stands. Without a report the host writes the message.
+    /// - computing, the outcome is inconclusive: its CPU ran out, not its target.
+    /// - sleeping, the outcome is inconclusive too: it was not waiting for its target.
+    pub async fn check(&self, request: CheckRequest<'_>) -> RunReport {
+        let started = Instant::now();
+        let mut stats = RunStats::default();
+        let verdict = self.probe(request, &mut stats).await;
+        stats.duration = started.elapsed();
+        match verdict {
+            Ok((outcome, measurements)) => RunReport { outcome, measurements, stats, fault: None },
+            Err(fault) => {
+                let text = format!("plugin {}: {fault}", self.title());
+                RunReport {
+                    outcome: Outcome::inconclusive(&text),
+                    measurements: Vec::new(),
+                    stats,
+                    fault: Some(fault),
+                }
+            }
+        }
+    }
+
+    async fn probe(
+        &self,
+        request: CheckRequest<'_>,
+        stats: &mut RunStats,
+    ) -> Result<(Outcome, Vec<Measurement>), Fault> {
+        let Loaded { sandbox, ready, .. } = &*self.0;
+        let CheckRequest { config, target, check, run, capabilities } = request;
+        let deadline = run.deadline();
+        let Some(_place) = sandbox.place(deadline).await else {
+            return Err(Fault::Host("all its instances were in use until the deadline".into()));
+        };
+        let granted = Granted { run: run.clone(), capabilities };
+        let mut store = sandbox.store(deadline, None, Some(granted));
+        let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+        let context = v1::Context {
+            target: target.to_owned(),
+            check: check.to_owned(),
+            timeout_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
+        };
+        let call = async {
+            let instance = ready.instantiate(&mut store).await?;
+            instance.check(&mut store, config, &context).await
+        };
+        let answer = tokio::time::timeout_at(deadline + GRACE, call).await;
+        stats.memory = store.data().limiter.memory;
+        let report = match answer {
+            Ok(Ok(report)) => v1::report(report, sandbox.options().output)?,
+            Ok(Err(error)) => {
+                let fault = fault::classify(&error, store.data());
+                return overdue(&fault, &store, &run).ok_or(fault);
+            }
+            Err(_) => {
+                let fault = late(store.data());
+                return overdue(&fault, &store, &run).ok_or(fault);
+            }
+        };
+        for warning in &report.warnings {
+            run.log(Level::Warn, warning);
+        }
+        let outcome = settle(report.outcome, &store, &run)?;
+        Ok((outcome, report.measurements))
+    }
+}
+
+/// The outcome of a probe that did report, in the light of its deadline.
+fn settle(outcome: Outcome, store: &Store<State>, run: &Run) -> Result<Outcome, Fault> {
+    let state = store.data();
+    if !state.timed_out {
+        if tokio::time::Instant::now() < run.deadline() {
+            return Ok(outcome);
+        }
+        if state.compute.served_last_moment() {
+            return Ok(Outcome::fail(
+                Reason::Timeout,
+                "the answer came too late to be judged in time",
+            ));
+        }
+        return Err(late(state));
+    }
+    Ok(match outcome {
+        Outcome::Fail(failure) if matches!(failure.reason, Reason::Config | Reason::Timeout) => {
+            Outcome::Fail(failure)
+        }
+        Outcome::Fail(failure) => Outcome::fail(Reason::Timeout, failure.message()),
+        Outcome::Pass => timeout(run),
+        Outcome::Inconclusive { .. } => outcome,
+    })
+}
+
+/// What a guest did that was not waiting for its target.
+fn late(state: &State) -> Fault {
+    match state.compute.doing() {
+        Doing::Wasi => Fault::Sleeping,
+        Doing::Computing | Doing::Calling => Fault::Looping,
+    }
+}
+
+/// The outcome of a probe that did not report although it was waiting for its target when the
+/// deadline came. None: it was not waiting, so what it did is a fault of its own.
+fn overdue(fault: &Fault, store: &Store<State>, run: &Run) -> Option<(Outcome, Vec<Measurement>)> {
+    let state = store.data();
+    let waiting = state.timed_out || state.compute.doing() == Doing::Calling;
+    let only_late = matches!(fault, Fault::Looping | Fault::Sleeping);
+    (waiting && only_late).then(|| (timeout(run), Vec::new()))
+}
+
+/// A timeout in the host's words.
+fn timeout(run: &Run) -> Outcome {
+    let text = run.timeout_message().unwrap_or_else(|| "the deadline came first".to_owned());
+    Outcome::fail(Reason::Timeout, &text)
+}

@@ -1,0 +1,159 @@
+//! What all plugins of a host share: the engine, its clock, the linker, the places in the pool.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+use wasmtime::component::Linker;
+use wasmtime::{Engine, Store};
+
+use crate::cache::{self, CacheError};
+use crate::compute::{Compute, Turns};
+use crate::engine;
+use crate::limits::Limiter;
+use crate::options::{CALL_BYTES, HANDLES, Options};
+use crate::state::{Granted, State};
+use crate::ticker::Ticker;
+use crate::v1;
+
+/// Why there is no sandbox on this host.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The directory for compiled code was refused.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// A setting is out of its range.
+    #[error("{setting} is {value}; give {range}")]
+    Setting {
+        /// Its name in [`Options`].
+        setting: &'static str,
+        /// As given.
+        value: u64,
+        /// What would be right.
+        range: &'static str,
+    },
+    /// The engine could not be made: too little address space, most likely.
+    #[error(
+        "the engine could not be made for {instances} instances: {text}; allow more virtual memory \
+             (ulimit -v), or configure fewer instances"
+    )]
+    Engine {
+        /// How many were asked for.
+        instances: u32,
+        /// What it said.
+        text: String,
+    },
+    /// The thread that stops loops could not be started.
+    #[error("the epoch thread could not be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// The sandbox: one for the whole host. Clones are the same sandbox.
+///
+/// Its thread ends when the last clone, and the last plugin loaded into it, is gone.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Shared>);
+
+struct Shared {
+    engine: Engine,
+    linker: Linker<State>,
+    /// As many as the pool has places, so that a run never finds it full.
+    places: Semaphore,
+    turns: Turns,
+    options: Options,
+    _ticker: Ticker,
+}
+
+impl Sandbox {
+    /// Makes the engine and starts its clock.
+    ///
+    /// # Errors
+    /// When a setting is out of range, the cache directory is not the host's own, or the system
+    /// has no room for the pool.
+    pub fn new(options: Options) -> Result<Self, SandboxError> {
+        check(&options)?;
+        let cache = options.cache.as_deref().map(cache::open).transpose()?;
+        let failed = |error: wasmtime::Error| SandboxError::Engine {
+            instances: options.instances,
+            text: format!("{error:#}"),
+        };
+        let engine = engine::build(&options, cache).map_err(failed)?;
+        let linker = v1::linker(&engine).map_err(failed)?;
+        let ticker = Ticker::start(engine.weak())?;
+        Ok(Self(Arc::new(Shared {
+            linker,
+            places: Semaphore::new(usize::try_from(options.instances).unwrap_or(usize::MAX)),
+            turns: Turns::new(),
+            options,
+            engine,
+            _ticker: ticker,
+        })))
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub(crate) fn linker(&self) -> &Linker<State> {
+        &self.0.linker
+    }
+
+    /// Waits for a place in the pool, until `deadline` at most.
+    pub(crate) async fn place(&self, deadline: Instant) -> Option<SemaphorePermit<'_>> {
+        tokio::time::timeout_at(deadline, self.0.places.acquire()).await.ok()?.ok()
+    }
+
+    /// A store for one run, with all limits set.
+    pub(crate) fn store(
+        &self,
+        deadline: Instant,
+        budget: Option<Duration>,
+        granted: Option<Granted>,
+    ) -> Store<State> {
+        let limiter = Limiter::new(self.0.options.memory);
+        let compute = Compute::new(self.0.turns.clone(), deadline, budget);
+        let mut store = Store::new(&self.0.engine, State::new(limiter, compute, granted));
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(CALL_BYTES);
+        store.set_max_component_handles(HANDLES);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|mut store| Ok(store.data_mut().compute.tick()?));
+        store
+    }
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sandbox").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+fn check(options: &Options) -> Result<(), SandboxError> {
+    let bad = |setting, value, range| Err(SandboxError::Setting { setting, value, range });
+    let bytes = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    if !(1..=10_000).contains(&options.instances) {
+        return bad("instances", options.instances.into(), "1 to 10000");
+    }
+    let memory = bytes(options.memory);
+    if memory == 0 || memory > 1 << 32 || !memory.is_multiple_of(64 << 10) {
+        return bad("memory", memory, "a multiple of 65536 bytes, at most 4 GiB");
+    }
+    if options.output < 1024 {
+        return bad("output", bytes(options.output), "1024 bytes or more");
+    }
+    if options.file_size == 0 {
+        return bad("file_size", options.file_size, "1 byte or more");
+    }
+    if options.compile_time.is_zero() {
+        return bad("compile_time", 0, "more than 0 s");
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The `http` interface, served by the http capability.
+
+use probehost_capability::http as cap;
+
+use super::bindings::probehost::plugin::http as wit;
+use crate::state::State;
+
+impl wit::Host for State {
+    async fn send(&mut self, request: wit::Request) -> Result<wit::Response, wit::Error> {
+        let Some(granted) = &self.granted else { return Err(ungranted()) };
+        self.compute.call();
+        let request = from_guest(request);
+        let answer = granted.capabilities.http().send(&granted.run, request).await;
+        self.compute.returned();
+        let timed_out = matches!(&answer, Err(error) if error.kind == cap::ErrorKind::Timeout);
+        // The system can give up on a connection too; that is an error like others, in time.
+        if timed_out && granted.run.deadline() <= tokio::time::Instant::now() {
+            self.cut_at_deadline();
+        }
+        answer.map(response).map_err(error)
+    }
+}
+
+/// What a call gets that comes from `describe` or `plan`.
+fn ungranted() -> wit::Error {
+    wit::Error {
+        kind: wit::ErrorKind::Denied,
+        phase: wit::Phase::Request,
+        message:
+            "nothing is granted while a plugin describes itself or plans; send requests in check"
+                .to_owned(),
+        timings: timings(cap::Timings::default()),
+        certificate: None,
+    }
+}
+
+fn from_guest(request: wit::Request) -> cap::Request {
+    let wit::Request { method, url, headers, body, redirects, body_limit } = request;
+    let headers = headers
+        .into_iter()
+        .map(|wit::Header { name, value }| cap::Header { name, value })
+        .collect();
+    cap::Request { method, url, headers, body, redirects, body_limit }
+}
+
+fn response(response: cap::Response) -> wit::Response {
+    let cap::Response { status, headers, body, url, timings: times, certificate } = response;
+    wit::Response {
+        status,
+        headers: headers
+            .into_iter()
+            .map(|cap::Header { name, value }| wit::Header { name, value })
+            .collect(),
+        body,
+        url,
+        timings: timings(times),
+        certificate: certificate.map(of_server),
+    }
+}
+
+fn error(error: cap::Error) -> wit::Error {
+    let cap::Error { kind, phase: at, message, timings: times, certificate } = error;
+    wit::Error {
+        kind: kind_of(kind),
+        phase: phase(at),
+        message,
+        timings: timings(times),
+        certificate: certificate.map(of_server),
+    }
+}
+
+fn timings(times: cap::Timings) -> wit::Timings {
+    let seconds = |time: Option<std::time::Duration>| time.map(|time| time.as_secs_f64());
+    wit::Timings {
+        dns: seconds(times.dns),
+        connect: seconds(times.connect),
+        tls: seconds(times.tls),
+        first_byte: seconds(times.first_byte),
+        total: times.total.as_secs_f64(),
+    }
+}
+
+const fn of_server(certificate: cap::Certificate) -> wit::Certificate {
+    let cap::Certificate { not_before, not_after, days_left } = certificate;
+    wit::Certificate { not_before, not_after, days_left }
+}
+
+const fn phase(phase: cap::Phase) -> wit::Phase {
+    match phase {
+        cap::Phase::Request => wit::Phase::Request,
+        cap::Phase::Dns => wit::Phase::Dns,
+        cap::Phase::Connect => wit::Phase::Connect,
+        cap::Phase::Tls => wit::Phase::Tls,
+        cap::Phase::FirstByte => wit::Phase::FirstByte,
+        cap::Phase::Body => wit::Phase::Body,
+    }
+}
+
+const fn kind_of(kind: cap::ErrorKind) -> wit::ErrorKind {
+    match kind {
+        cap::ErrorKind::Denied => wit::ErrorKind::Denied,
+        cap::ErrorKind::Invalid => wit::ErrorKind::Invalid,
+        cap::ErrorKind::Timeout => wit::ErrorKind::Timeout,
+        cap::ErrorKind::NameNotFound => wit::ErrorKind::NameNotFound,
+        cap::ErrorKind::Resolver => wit::ErrorKind::Resolver,
+        cap::ErrorKind::Refused => wit::ErrorKind::Refused,
+        cap::ErrorKind::Unreachable => wit::ErrorKind::Unreachable,
+        cap::ErrorKind::Closed => wit::ErrorKind::Closed,
+        cap::ErrorKind::Tls => wit::ErrorKind::Tls,
+        cap::ErrorKind::Protocol => wit::ErrorKind::Protocol,
+        cap::ErrorKind::TooLarge => wit::ErrorKind::TooLarge,
+        cap::ErrorKind::Redirect => wit::ErrorKind::Redirect,
+        cap::ErrorKind::Host => wit::ErrorKind::Host,
+    }
+}
