@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::{Problem, shown};
 use crate::json::{self, Node};
 use crate::source::Span;
-use crate::walk::{Item, KeyPath, Reader, Section};
+use crate::walk::{Item, KeyPath, Reader, Section, items_of};
 
 /// A target as the file has it.
 pub(crate) struct RawTarget {
@@ -51,7 +51,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -
     };
     let mut seen: HashMap<String, (usize, Span)> = HashMap::new();
     let mut targets = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().cloned().enumerate() {
+    for (index, item) in items_of(items).enumerate() {
         let path = KeyPath::Index(&path, index);
         let header = item.span();
         let Some(table) = reader.table(item, path, None) else { continue };
@@ -147,7 +147,7 @@ fn read_checks(
     }
     let mut seen: HashMap<String, (usize, Span)> = HashMap::new();
     let mut checks = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().cloned().enumerate() {
+    for (index, item) in items_of(items).enumerate() {
         let check_path = KeyPath::Index(&path, index);
         let header = item.span();
         let Some(table) = reader.table(item, check_path, None) else { continue };

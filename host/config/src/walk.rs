@@ -48,6 +48,15 @@ pub(crate) fn write_key(out: &mut impl fmt::Write, key: &str) -> fmt::Result {
 /// A value of the file and where it stands.
 pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
 
+/// The items of a list, by value: the parser's own list only lends them.
+pub(crate) fn items_of(mut list: DeArray<'_>) -> impl Iterator<Item = Item<'_>> {
+    let items: Vec<_> = list
+        .iter_mut()
+        .map(|item| std::mem::replace(item, Spanned::new(0..0, DeValue::Boolean(false))))
+        .collect();
+    items.into_iter()
+}
+
 /// Collects errors on the way.
 pub(crate) struct Reader<'s> {
     pub(crate) source: &'s Source,
