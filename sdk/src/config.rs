@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment};
 
 /// What is wrong with a check's config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +55,10 @@ fn explain<C: DeserializeOwned>(text: &str, error: &serde_json::Error) -> Config
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let path = match serde_path_to_error::deserialize::<_, C>(&mut json) {
-        Err(located) => located.path().to_string(),
+        Err(located) => dotted(located.path()),
         Ok(_) => String::new(),
     };
-    let path = if path == "." { "" } else { path.as_str() };
+    let path = path.as_str();
     if let Some(key) = between(&message, "missing field `", "`") {
         return ConfigError::at(join(path, key), "is missing");
     }
@@ -70,6 +71,15 @@ fn explain<C: DeserializeOwned>(text: &str, error: &serde_json::Error) -> Config
         return ConfigError::at(path, format!("{word:?} is not a choice; {choice}"));
     }
     ConfigError::at(path, message)
+}
+
+/// The path as the contract spells it: `steps.0.name`.
+fn dotted(path: &Path) -> String {
+    path.iter().fold(String::new(), |path, segment| match segment {
+        Segment::Seq { index } => join(&path, &index.to_string()),
+        Segment::Map { key } => join(&path, key),
+        Segment::Enum { .. } | Segment::Unknown => path,
+    })
 }
 
 /// The message without ` at line 1 column 7`, which says nothing to whoever wrote TOML.
@@ -101,7 +111,7 @@ fn nearest(message: &str, word: &str) -> String {
     };
     let close = known.iter().map(|candidate| (distance(word, candidate), candidate)).min();
     match close {
-        Some((distance, candidate)) if distance <= candidate.len().max(word.len()) / 3 => {
+        Some((distance, candidate)) if distance <= candidate.len().max(word.len()) / 3 + 1 => {
             format!("did you mean `{candidate}`?")
         }
         Some(_) => format!("there are: {}", known.join(", ")),
@@ -186,10 +196,10 @@ mod tests {
                 r#"{"url": "http://a", "mode": "through"}"#,
                 "mode: \"through\" is not a choice; did you mean `thorough`?",
             ),
-            (r#"{"url": "http://a", "steps": [{"name": "a"}, {}]}"#, "steps[1].name: is missing"),
+            (r#"{"url": "http://a", "steps": [{"name": "a"}, {}]}"#, "steps.1.name: is missing"),
             (
                 r#"{"url": "http://a", "steps": [{"name": "a", "nmae": "b"}]}"#,
-                "steps[0].nmae: is not a key here; did you mean `name`?",
+                "steps.0.nmae: is not a key here; did you mean `name`?",
             ),
             (r#"{"url": "example.com"}"#, "url: must begin with http:// or https://"),
             (

@@ -42,6 +42,7 @@ pub const EMPTY_COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 ///
 /// There is no fixture of that name.
 #[must_use]
+#[allow(clippy::panic, reason = "it serves tests, where this is a failure like any other")]
 pub fn component(name: &str) -> &'static [u8] {
     let found = ALL.iter().find(|fixture| fixture.name == name);
     let Some(fixture) = found else { panic!("there is no fixture {name:?}") };
