@@ -99,6 +99,9 @@ pub(crate) fn readers(options: &Options) -> SqlitePool {
         .max_connections(options.readers.max(1))
         .acquire_timeout(options.busy_timeout.max(Duration::from_secs(1)))
         .test_before_acquire(false)
+        // Else the pool starts a task that closes old connections, and nobody awaits it.
+        .idle_timeout(None)
+        .max_lifetime(None)
         .connect_lazy_with(options.connect_options().read_only(true))
 }
 

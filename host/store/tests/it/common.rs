@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use probehost_model::{
@@ -10,6 +11,8 @@ use probehost_model::{
 };
 use probehost_store::{AuditFilter, Options, Recorded, SaveReport, Store, TransitionFilter, Write};
 use serde_json::json;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
 
 pub(crate) const THRESHOLDS: Thresholds = Thresholds { failure: 2, inconclusive: 2 };
 
@@ -75,6 +78,29 @@ impl Fixture {
         let mut found = self.store.audit(&filter).await.unwrap();
         found.reverse();
         found
+    }
+
+    /// The same database, opened anew.
+    pub(crate) async fn reopen(self) -> Self {
+        self.store.close().await;
+        let store = Store::open(Options::new(self.path())).await.unwrap();
+        Self { store, folder: self.folder }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("store.db")
+    }
+
+    /// A connection that goes around the store.
+    pub(crate) async fn raw(&self) -> SqliteConnection {
+        SqliteConnectOptions::new().filename(self.path()).connect().await.unwrap()
+    }
+
+    /// Runs one statement around the store.
+    pub(crate) async fn execute(&self, statement: &'static str) {
+        let mut conn = self.raw().await;
+        sqlx::query(statement).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
     }
 
     /// Ends the store and looks whether everything holds together.

@@ -1,4 +1,16 @@
 //! The store against a real database file, one module per part of the contract.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod common;
+mod history;
+mod outage;
+mod property;
 mod recording;
+mod saving;
+mod writing;
