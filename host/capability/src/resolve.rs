@@ -5,6 +5,7 @@
 //! and one probe costs one question, whatever `ndots` says. Answers are kept for their TTL.
 //! The hosts file comes first, and what stands there is not asked for elsewhere.
 
+mod cache;
 mod hosts;
 mod system;
 

@@ -2,17 +2,20 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
+use hickory_resolver::lookup_ip::LookupIp;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::Name;
 
 use super::ResolveError;
+use super::cache::Cache;
 use super::hosts::Hosts;
 use crate::egress::is_own_fault;
 
@@ -26,6 +29,7 @@ pub struct SystemConfigError(String);
 pub(super) struct System {
     hosts: Hosts,
     dns: TokioResolver,
+    cache: Cache,
     search: Vec<Name>,
 }
 
@@ -68,15 +72,27 @@ impl System {
             .with_options(options)
             .build()
             .map_err(unusable)?;
-        Ok(Self { hosts: Hosts::new(PathBuf::from("/etc/hosts")), dns, search })
+        let hosts = Hosts::new(PathBuf::from("/etc/hosts"));
+        Ok(Self { hosts, dns, cache: Cache::default(), search })
     }
 
     pub(super) fn hosts(&self, name: &str) -> Option<Vec<IpAddr>> {
         self.hosts.get(name)
     }
 
-    /// Asks for `name` as it is; one without a dot first with each name of the search list.
+    /// The addresses of `name`, asked for where they are not known.
     pub(super) async fn lookup(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        if let Some(known) = self.cache.get(name, Instant::now()) {
+            return Ok(known);
+        }
+        let found = self.find(name).await?;
+        let addresses: Vec<_> = found.iter().collect();
+        self.cache.put(name, &addresses, found.valid_until(), Instant::now());
+        Ok(addresses)
+    }
+
+    /// Asks for `name` as it is; one without a dot first with each name of the search list.
+    async fn find(&self, name: &str) -> Result<LookupIp, ResolveError> {
         let not_found = || ResolveError::NotFound(name.to_owned());
         let mut absolute = Name::from_ascii(name).map_err(|_| not_found())?;
         if !name.contains('.') {
@@ -94,11 +110,8 @@ impl System {
         self.ask(absolute, name).await
     }
 
-    async fn ask(&self, absolute: Name, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        match self.dns.lookup_ip(absolute).await {
-            Ok(found) => Ok(found.iter().collect()),
-            Err(error) => Err(classify(name.to_owned(), &error)),
-        }
+    async fn ask(&self, absolute: Name, name: &str) -> Result<LookupIp, ResolveError> {
+        self.dns.lookup_ip(absolute).await.map_err(|error| classify(name.to_owned(), &error))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Names, and name servers that answer, deny, fail or are silent.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use probehost_capability::http::{ErrorKind, Phase};
@@ -18,19 +20,27 @@ enum Says {
     Nothing,
 }
 
-/// A name server that gives each question the same answer; its address, and its task.
+/// A name server that gives each question the same answer.
 async fn name_server(says: Says) -> SocketAddr {
+    counting_name_server(says).await.0
+}
+
+/// The same, with the count of the questions that it got.
+async fn counting_name_server(says: Says) -> (SocketAddr, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     tokio::spawn(async move {
         let mut packet = [0; 1500];
         while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
+            count.fetch_add(1, Ordering::SeqCst);
             if let Some(reply) = reply(&packet[..length], says) {
                 let _ = socket.send_to(&reply, peer).await;
             }
         }
     });
-    address
+    (address, asked)
 }
 
 fn reply(question: &[u8], says: Says) -> Option<Vec<u8>> {
@@ -63,6 +73,19 @@ async fn a_name_is_resolved() {
         let response = http.http().send(&free(), request("HEAD", url)).await.unwrap();
         assert!(response.timings.dns.is_some());
     }
+}
+
+/// An answer is kept for its time to live: many probes are one question for each family.
+#[tokio::test]
+async fn an_answer_is_kept() {
+    let server = Server::play(answer("HTTP/1.1 200 OK\n\n")).await;
+    let (name_server, asked) = counting_name_server(Says::Loopback).await;
+    let http = with_resolver(Resolver::with_servers(&[name_server]).unwrap());
+    for _ in 0..20 {
+        let url = format!("http://good.example:{}/", server.address.port());
+        http.http().send(&free(), request("HEAD", url)).await.unwrap();
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
 /// P6: a name that is not there tells of the target; a resolver that fails tells of itself.
