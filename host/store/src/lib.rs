@@ -9,6 +9,7 @@
 //! This is the only part of probehost that speaks SQL. What SQLite spells in its own way
 //! stands in `dialect`.
 
+mod batch;
 mod change;
 mod dialect;
 mod error;

@@ -138,7 +138,17 @@ const GUARD: &str = "EXISTS (SELECT 1 FROM targets \
      WHERE targets.id = excluded.target_id AND targets.deleted_at IS NULL \
      AND targets.enabled = 1 AND targets.updated_at = excluded.seen_updated_at)";
 
+/// For quiet mode: there is a record, so the insert arm, which would change a status that was
+/// `unknown`, is not taken.
+const STORED: &str = "EXISTS (SELECT 1 FROM records AS stored \
+     WHERE stored.target_id = excluded.target_id AND stored.check_name = excluded.check_name)";
+
 /// The statement. It answers with one row for each observation that landed.
+///
+/// Its second parameter chooses what lands: with 0 everything that may; with 1 (quiet mode)
+/// only what leaves the status as it is. Such an observation has no transition and, unless it
+/// was by hand, no audit row (contract A2): it is whole by itself, so that the statement needs
+/// no transaction around it. What stays out is then decided with 0.
 pub(crate) static UPSERT: LazyLock<Arc<str>> = LazyLock::new(|| {
     let sticky: Vec<String> = Reason::ALL
         .into_iter()
@@ -153,15 +163,19 @@ pub(crate) static UPSERT: LazyLock<Arc<str>> = LazyLock::new(|| {
         .filter(|(column, _)| !matches!(*column, "target_id" | "check_name"))
         .map(|(column, rule)| format!("{column} = {rule}"))
         .collect();
+    let status = rule.iter().find(|(column, _)| *column == "status");
     format!(
         "{seen} INSERT INTO records ({columns}) \
-         SELECT {first} FROM seen AS excluded CROSS JOIN ({BLANK}) AS records WHERE {GUARD} \
+         SELECT {first} FROM seen AS excluded CROSS JOIN ({BLANK}) AS records \
+         WHERE {GUARD} AND (?2 = 0 OR {STORED}) \
          ON CONFLICT (target_id, check_name) DO UPDATE SET {next} \
-         WHERE records.last_attempt_at IS NULL \
-             OR excluded.last_attempt_at > records.last_attempt_at \
+         WHERE (records.last_attempt_at IS NULL \
+                OR excluded.last_attempt_at > records.last_attempt_at) \
+             AND (?2 = 0 OR {status} = records.status) \
          RETURNING target_id, check_name, replaced_status, replaced_reason, {record}",
         seen = dialect::rows_as("seen", &SEEN),
         next = next.join(", "),
+        status = status.map_or("", |(_, rule)| rule.as_str()),
         record = RECORD_COLUMNS.join(", "),
     )
     .into()
@@ -176,6 +190,24 @@ pub(crate) static STANDING: LazyLock<Arc<str>> = LazyLock::new(|| {
     )
     .into()
 });
+
+/// The second parameter of [`UPSERT`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lands {
+    /// Everything that may land.
+    Always,
+    /// Only what leaves the status as it is.
+    Quietly,
+}
+
+impl Lands {
+    pub(crate) const fn parameter(self) -> i64 {
+        match self {
+            Self::Always => 0,
+            Self::Quietly => 1,
+        }
+    }
+}
 
 /// One incoming row of [`UPSERT`].
 pub(crate) type SeenRow<'a> =
