@@ -18,10 +18,34 @@ impl Origin {
     /// `host:port`, with brackets around an IPv6 address. The port is always there.
     #[must_use]
     pub fn authority(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
+        let mut text = String::with_capacity(self.host.len() + 8);
+        self.write_host(&mut text);
+        text.push(':');
+        text.push_str(&self.port.to_string());
+        text
+    }
+
+    /// Writes it as URLs begin: without the port when it is the scheme's own. (A formatter
+    /// would cost more than all the rest of reading a URL.)
+    pub(crate) fn write_to(&self, text: &mut String) {
+        text.push_str(match self.scheme {
+            Scheme::Http => "http://",
+            Scheme::Https => "https://",
+        });
+        self.write_host(text);
+        if self.port != default_port(self.scheme) {
+            text.push(':');
+            text.push_str(&self.port.to_string());
+        }
+    }
+
+    fn write_host(&self, text: &mut String) {
+        if self.host.bytes().any(|byte| byte == b':') {
+            text.push('[');
+            text.push_str(&self.host);
+            text.push(']');
         } else {
-            format!("{}:{}", self.host, self.port)
+            text.push_str(&self.host);
         }
     }
 }
@@ -29,17 +53,8 @@ impl Origin {
 /// As URLs begin: without the port when it is the scheme's own.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.scheme {
-            Scheme::Http => "http://",
-            Scheme::Https => "https://",
-        })?;
-        match self.host.contains(':') {
-            true => write!(f, "[{}]", self.host)?,
-            false => f.write_str(&self.host)?,
-        }
-        match self.port == default_port(self.scheme) {
-            true => Ok(()),
-            false => write!(f, ":{}", self.port),
-        }
+        let mut text = String::new();
+        self.write_to(&mut text);
+        f.write_str(&text)
     }
 }

@@ -79,10 +79,11 @@ impl Url {
         } else {
             return Err(UrlError::Scheme);
         };
-        let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+        let is_end = |byte: u8| matches!(byte, b'/' | b'?' | b'#' | b'\\');
+        let end = rest.bytes().position(is_end).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         check_path(path)?;
-        if authority.contains('@') {
+        if authority.bytes().any(|byte| byte == b'@') {
             return Err(UrlError::User);
         }
         let (host, port) = split_port(authority)?;
@@ -91,7 +92,8 @@ impl Url {
             None => default_port(scheme),
         };
         let origin = Origin { scheme, host: parse_host(host)?, port };
-        let mut text = origin.to_string();
+        let mut text = String::with_capacity(text.len() + 8);
+        origin.write_to(&mut text);
         let path_at = text.len();
         if !path.starts_with('/') {
             text.push('/');
@@ -109,12 +111,12 @@ impl Url {
     /// The path holds a fragment or a character that has to be percent-encoded, or the URL
     /// has a query.
     pub fn join(&self, path: &str) -> Result<Self, UrlError> {
-        check_path(path)?;
         let mut joined = self.clone();
         if path.is_empty() {
             return Ok(joined);
         }
-        if self.text.contains('?') {
+        check_path(path)?;
+        if self.text.bytes().any(|byte| byte == b'?') {
             return Err(UrlError::Query);
         }
         joined.text.truncate(self.text.trim_end_matches('/').len().max(self.path_at));
@@ -164,19 +166,21 @@ pub(crate) const fn default_port(scheme: Scheme) -> u16 {
 
 /// Path and query are sent as they are, so they must be fit to be sent.
 fn check_path(path: &str) -> Result<(), UrlError> {
-    match path.chars().find(|&c| !c.is_ascii_graphic() || matches!(c, '#' | '\\')) {
-        Some('#') => Err(UrlError::Fragment),
+    let is_wrong = |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'#' | b'\\');
+    let Some(at) = path.bytes().position(is_wrong) else { return Ok(()) };
+    // All that is before it is ASCII, so this is where a character begins.
+    match path.get(at..).and_then(|rest| rest.chars().next()) {
+        Some('#') | None => Err(UrlError::Fragment),
         Some(wrong) => Err(UrlError::Character(wrong)),
-        None => Ok(()),
     }
 }
 
 /// Splits `host:port`. The host of an IPv6 address keeps its brackets.
 fn split_port(authority: &str) -> Result<(&str, Option<&str>), UrlError> {
     let host_end = if authority.starts_with('[') {
-        authority.find(']').ok_or(UrlError::Host)? + 1
+        authority.bytes().position(|byte| byte == b']').ok_or(UrlError::Host)? + 1
     } else {
-        authority.find(':').unwrap_or(authority.len())
+        authority.bytes().position(|byte| byte == b':').unwrap_or(authority.len())
     };
     let (host, rest) = authority.split_at(host_end);
     match rest.strip_prefix(':') {
@@ -200,14 +204,31 @@ fn parse_host(text: &str) -> Result<String, UrlError> {
         let address: Ipv6Addr = address.parse().map_err(|_| UrlError::Host)?;
         return Ok(address.to_string());
     }
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let mut labels = text.strip_suffix('.').unwrap_or(text).split('.');
-    let is_label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(is_word);
-    if text.len() > 253 || !labels.clone().all(is_label) {
+    if text.len() > 253 {
         return Err(UrlError::Host);
     }
+    // One pass over the bytes: every probe reads its URL again, so this has to be quick.
+    let (mut label_at, mut last_label_at) = (0, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'.' if (1..=63).contains(&(at - label_at)) => {
+                (last_label_at, label_at) = (label_at, at + 1);
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => {}
+            _ => return Err(UrlError::Host),
+        }
+    }
+    match text.len() - label_at {
+        // A dot at the end makes a name absolute; the label before it is the last.
+        0 if label_at > 0 => {}
+        1..=63 => last_label_at = label_at,
+        _ => return Err(UrlError::Host),
+    }
     // `127.1`, `0x7f.0.0.1` and `2130706433` are addresses for some and names for others.
-    if labels.next_back().is_some_and(looks_like_number) && text.parse::<Ipv4Addr>().is_err() {
+    let last = text.get(last_label_at..).unwrap_or_default();
+    if looks_like_number(last.strip_suffix('.').unwrap_or(last))
+        && text.parse::<Ipv4Addr>().is_err()
+    {
         return Err(UrlError::Host);
     }
     Ok(text.to_ascii_lowercase())

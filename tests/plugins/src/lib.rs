@@ -61,6 +61,15 @@ mod tests {
         }
     }
 
+    /// G5: the SDK names itself and its contract in the component, for the host to read first.
+    #[test]
+    fn the_sdk_names_itself_in_what_it_builds() {
+        let section = b"\rprobehost:sdksdk=0.1.0;wit=1.0.0";
+        let has_section = |name| component(name).windows(section.len()).any(|at| at == section);
+        assert!(has_section("echo") && has_section("trap"));
+        assert!(!has_section("raw"));
+    }
+
     #[test]
     fn the_macro_names_every_fixture() {
         let mut names = Vec::new();
