@@ -132,6 +132,44 @@ async fn history_is_append_only() {
     fixture.finish().await;
 }
 
+/// R3, R9: the look for what must not be finds each of it.
+#[tokio::test]
+async fn what_must_not_be_is_found() {
+    let breaks = [
+        (
+            "INSERT INTO transitions (at, target_id, check_name, \"from\", \"to\", reason, message, \
+             streak, \"trigger\") VALUES (9, 'web', 'head', 'healthy', 'unknown', '', '', 0, 'saved')",
+            "transition 2 of web/head has no audit row that tells the same",
+        ),
+        (
+            "INSERT INTO audit (at, principal, action, \"trigger\", target_id, check_name, \"from\", \
+             \"to\", outcome) VALUES (9, 'x', 'probe', 'manual', 'web', 'head', 'healthy', \
+             'unknown', 'pass')",
+            "audit row 3 tells of a change of status without a transition",
+        ),
+        (
+            "UPDATE records SET last_attempt_at = 2, status = 'unhealthy', replaced_status = 'healthy'",
+            "the record of web/head is unhealthy in place of healthy and no transition says so",
+        ),
+        (
+            "UPDATE targets SET deleted_at = 5",
+            "the record of web/head belongs to a target that is deleted",
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; DELETE FROM checks",
+            "the record of web/head belongs to no check",
+        ),
+    ];
+    for (statement, finding) in breaks {
+        let fixture = Fixture::with_web().await;
+        fixture.run(&[Outcome::Pass]).await;
+        assert_eq!(fixture.store.check_integrity().await.unwrap(), Vec::<String>::new());
+        fixture.execute(statement).await;
+        assert_eq!(fixture.store.check_integrity().await.unwrap(), [finding]);
+        fixture.store.close().await;
+    }
+}
+
 /// R3: when the audit row can't be written, there is no record and no transition either.
 #[tokio::test]
 async fn all_of_it_commits_or_none() {
