@@ -8,6 +8,7 @@
 )]
 
 mod common;
+mod crash;
 mod history;
 mod outage;
 mod property;
