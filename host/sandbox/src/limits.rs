@@ -64,3 +64,22 @@ impl ResourceLimiter for Limiter {
         Ok(fits)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// G4: up to the limit and not beyond; what was refused is remembered.
+    #[test]
+    fn growth_ends_at_the_limit() {
+        let mut limiter = Limiter::new(64 << 20);
+        assert!(limiter.memory_growing(0, 64 << 20, None).unwrap());
+        assert_eq!((limiter.memory, limiter.refused), (64 << 20, None));
+        assert!(!limiter.memory_growing(64 << 20, (64 << 20) + 1, None).unwrap());
+        assert_eq!((limiter.memory, limiter.refused), (64 << 20, Some(Refused::Memory)));
+        let mut limiter = Limiter::new(64 << 20);
+        assert!(limiter.table_growing(0, TABLE_ELEMENTS, None).unwrap());
+        assert!(!limiter.table_growing(0, TABLE_ELEMENTS + 1, None).unwrap());
+        assert_eq!(limiter.refused, Some(Refused::Table));
+    }
+}

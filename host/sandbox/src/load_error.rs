@@ -97,6 +97,19 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the same bytes may load another time.
+    pub(crate) const fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Io(_)
+                | Self::CompileTime(_)
+                | Self::Duplicate { .. }
+                | Self::Describe(Fault::Host(_) | Fault::Slow)
+        )
+    }
+}
+
 fn instead(exports: &[String]) -> String {
     match exports {
         [] => " (it exports nothing)".to_owned(),

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use probehost_capability::log::Level;
 use probehost_capability::{Capabilities, Run};
 use probehost_model::{Measurement, Outcome, Reason};
-use wasmtime::Store;
 
 use crate::compute::Doing;
 use crate::fault::{self, Fault};
@@ -112,44 +111,63 @@ impl Plugin {
             Ok(Ok(report)) => v1::report(report, sandbox.options().output)?,
             Ok(Err(error)) => {
                 let fault = fault::classify(&error, store.data());
-                return overdue(&fault, &store, &run).ok_or(fault);
+                return overdue(&fault, store.data(), &run).ok_or(fault);
             }
             Err(_) => {
                 let fault = late(store.data());
-                return overdue(&fault, &store, &run).ok_or(fault);
+                return overdue(&fault, store.data(), &run).ok_or(fault);
             }
         };
         for warning in &report.warnings {
             run.log(Level::Warn, warning);
         }
-        let outcome = settle(report.outcome, &store, &run)?;
+        let outcome = End::of(store.data(), &run).settle(report.outcome)?;
         Ok((outcome, report.measurements))
     }
 }
 
-/// The outcome of a probe that did report, in the light of its deadline.
-fn settle(outcome: Outcome, store: &Store<State>, run: &Run) -> Result<Outcome, Fault> {
-    let state = store.data();
-    if !state.timed_out {
-        if tokio::time::Instant::now() < run.deadline() {
-            return Ok(outcome);
+/// How a guest that reported stands to its deadline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    InTime,
+    /// A call was cut at the deadline; the message is the host's.
+    CutInCall(String),
+    /// Late, after a call that had left no time.
+    LastMoment,
+    /// Late by its own doing.
+    Late(Fault),
+}
+
+impl End {
+    fn of(state: &State, run: &Run) -> Self {
+        if state.timed_out {
+            Self::CutInCall(timeout_text(run))
+        } else if tokio::time::Instant::now() < run.deadline() {
+            Self::InTime
+        } else if state.compute.served_last_moment() {
+            Self::LastMoment
+        } else {
+            Self::Late(late(state))
         }
-        if state.compute.served_last_moment() {
-            return Ok(Outcome::fail(
-                Reason::Timeout,
-                "the answer came too late to be judged in time",
-            ));
-        }
-        return Err(late(state));
     }
-    Ok(match outcome {
-        Outcome::Fail(failure) if matches!(failure.reason, Reason::Config | Reason::Timeout) => {
-            Outcome::Fail(failure)
-        }
-        Outcome::Fail(failure) => Outcome::fail(Reason::Timeout, failure.message()),
-        Outcome::Pass => timeout(run),
-        Outcome::Inconclusive { .. } => outcome,
-    })
+
+    /// What an outcome that was reported becomes.
+    fn settle(self, outcome: Outcome) -> Result<Outcome, Fault> {
+        let text = match self {
+            Self::InTime => return Ok(outcome),
+            Self::Late(fault) => return Err(fault),
+            Self::CutInCall(text) => text,
+            Self::LastMoment => "the answer came too late to be judged in time".to_owned(),
+        };
+        Ok(match outcome {
+            Outcome::Pass => Outcome::fail(Reason::Timeout, &text),
+            Outcome::Fail(failure) if matches!(failure.reason, Reason::Config) => {
+                Outcome::Fail(failure)
+            }
+            Outcome::Fail(failure) => Outcome::fail(Reason::Timeout, failure.message()),
+            Outcome::Inconclusive { .. } => outcome,
+        })
+    }
 }
 
 /// What a guest did that was not waiting for its target.
@@ -162,15 +180,45 @@ fn late(state: &State) -> Fault {
 
 /// The outcome of a probe that did not report although it was waiting for its target when the
 /// deadline came. None: it was not waiting, so what it did is a fault of its own.
-fn overdue(fault: &Fault, store: &Store<State>, run: &Run) -> Option<(Outcome, Vec<Measurement>)> {
-    let state = store.data();
+fn overdue(fault: &Fault, state: &State, run: &Run) -> Option<(Outcome, Vec<Measurement>)> {
     let waiting = state.timed_out || state.compute.doing() == Doing::Calling;
     let only_late = matches!(fault, Fault::Looping | Fault::Sleeping);
-    (waiting && only_late).then(|| (timeout(run), Vec::new()))
+    (waiting && only_late).then(|| (Outcome::fail(Reason::Timeout, &timeout_text(run)), Vec::new()))
 }
 
 /// A timeout in the host's words.
-fn timeout(run: &Run) -> Outcome {
-    let text = run.timeout_message().unwrap_or_else(|| "the deadline came first".to_owned());
-    Outcome::fail(Reason::Timeout, &text)
+fn timeout_text(run: &Run) -> String {
+    run.timeout_message().unwrap_or_else(|| "the deadline came first".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(reason: Reason) -> Outcome {
+        Outcome::fail(reason, "db:80: what the plugin said")
+    }
+
+    /// P4, P5: what a report becomes when the deadline came in a call.
+    #[test]
+    fn a_call_cut_at_the_deadline_is_a_timeout() {
+        let cut = || End::CutInCall("timeout waiting for db:80".to_owned());
+        let host = Outcome::fail(Reason::Timeout, "timeout waiting for db:80");
+        assert_eq!(cut().settle(Outcome::Pass), Ok(host));
+        for reason in Reason::ALL {
+            let expected = if reason == Reason::Config { reason } else { Reason::Timeout };
+            assert_eq!(cut().settle(failure(reason)), Ok(failure(expected)));
+        }
+        let unsure = Outcome::inconclusive("the engine is away");
+        assert_eq!(cut().settle(unsure.clone()), Ok(unsure));
+    }
+
+    /// P5: a late report counts for the target only when the target took the time.
+    #[test]
+    fn a_late_report_is_the_targets_or_the_plugins() {
+        assert_eq!(End::InTime.settle(Outcome::Pass), Ok(Outcome::Pass));
+        assert_eq!(End::Late(Fault::Looping).settle(Outcome::Pass), Err(Fault::Looping));
+        let late = End::LastMoment.settle(failure(Reason::Answer));
+        assert_eq!(late, Ok(failure(Reason::Timeout)));
+    }
 }

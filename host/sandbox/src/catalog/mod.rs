@@ -2,8 +2,6 @@
 
 mod info;
 mod load;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -34,7 +32,14 @@ struct Entries {
     /// By probe kind. A file takes precedence over a built-in plugin of the same name.
     files: BTreeMap<String, Arc<Entry>>,
     /// By source and, since all built-in plugins have the same one, by name.
-    failed: BTreeMap<(Source, String), PluginInfo>,
+    failed: BTreeMap<(Source, String), Failed>,
+}
+
+#[derive(Debug)]
+struct Failed {
+    info: PluginInfo,
+    /// The bytes alone are not the reason, so the same ones may load the next time.
+    retry: bool,
 }
 
 #[derive(Debug)]
@@ -83,7 +88,7 @@ impl Catalog {
         let mut serving: BTreeMap<_, _> = entries.builtin.iter().collect();
         serving.extend(&entries.files);
         let serving = serving.into_values().map(|entry| entry.info.clone());
-        serving.chain(entries.failed.values().cloned()).collect()
+        serving.chain(entries.failed.values().map(|failed| failed.info.clone())).collect()
     }
 
     /// Loads a plugin that is part of the binary; gives its probe kind.
@@ -106,8 +111,7 @@ impl Catalog {
                 Ok(name)
             }
             Err(error) => {
-                info.state = PluginState::Failed(error.to_string());
-                entries.failed.insert((Source::Builtin, info.name.clone()), info);
+                entries.fail(info, &error);
                 Err(error)
             }
         }
@@ -117,7 +121,8 @@ impl Catalog {
     /// are new or have changed since the last look (contract G1). Call it at start and on changes.
     ///
     /// # Errors
-    /// Only when the directory itself can't be read; what is wrong with a file is in the result.
+    /// Only when the directory itself can't be read; what is wrong with a file is in the result,
+    /// the first time that the file is seen with those bytes.
     pub async fn load_dir(&self, directory: &Path) -> io::Result<Changes> {
         let _one = self.loading.lock().await;
         let mut paths = BTreeSet::new();
@@ -180,7 +185,7 @@ impl Catalog {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let same = |then: &PluginInfo| then.source == now.source && then.sha256 == now.sha256;
         match entries.failed.get(&(now.source.clone(), now.name.clone())) {
-            Some(failed) => same(failed),
+            Some(failed) => same(&failed.info) && !failed.retry,
             None => entries.files.values().any(|entry| same(&entry.info)),
         }
     }
@@ -198,12 +203,17 @@ impl Catalog {
         Ok(name)
     }
 
-    fn fail(&self, path: PathBuf, mut info: PluginInfo, error: &LoadError, changes: &mut Changes) {
-        let text = error.to_string();
-        info.state = PluginState::Failed(text.clone());
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        entries.failed.insert((info.source.clone(), info.name.clone()), info);
-        changes.failed.push((path, text));
+    fn fail(&self, path: PathBuf, info: PluginInfo, error: &LoadError, changes: &mut Changes) {
+        changes.failed.push((path, error.to_string()));
+        self.entries.write().unwrap_or_else(PoisonError::into_inner).fail(info, error);
+    }
+}
+
+impl Entries {
+    fn fail(&mut self, mut info: PluginInfo, error: &LoadError) {
+        info.state = PluginState::Failed(error.to_string());
+        let retry = error.may_pass();
+        self.failed.insert((info.source.clone(), info.name.clone()), Failed { info, retry });
     }
 }
 

@@ -147,6 +147,10 @@ pub(crate) fn report(report: wit::Report, limit: usize) -> Result<Report, Fault>
                 warnings.push(format!("measurements over {MAX_MEASUREMENTS} were left out"));
                 break;
             }
+            Ok(twice) if measurements.iter().any(|m: &Measurement| m.name == twice.name) => {
+                warnings
+                    .push(format!("measurement {} was given twice; the first counts", twice.name));
+            }
             Ok(good) => measurements.push(good),
             Err(why) => warnings.push(why),
         }

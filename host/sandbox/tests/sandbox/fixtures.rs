@@ -1,0 +1,358 @@
+//! One test for each plugin in `tests/plugins`, named like it. Without one this does not compile.
+
+use std::time::Duration;
+
+use probehost_capability::CallResult;
+use probehost_model::{Outcome, Reason};
+use probehost_sandbox::{Fault, LoadError, PlanError};
+use probehost_test_support::upstream::{Response, Script, Upstream};
+
+use crate::support::{AMPLE, catalog, load, load_into, misbehave, probe, probe_with, refusal};
+
+macro_rules! has_test {
+    ($name:ident) => {
+        const _: fn() = $name;
+    };
+}
+probehost_test_plugins::for_each_fixture!(has_test);
+
+/// Declares a test on a runtime like the host's.
+macro_rules! test {
+    ($(#[$doc:meta])* async fn $name:ident() $body:block) => {
+        $(#[$doc])*
+        #[test]
+        fn $name() {
+            tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap()
+                .block_on(async $body);
+        }
+    };
+}
+
+test! {
+    /// P10, G4: a manifest that can't be is refused, and says which field.
+    async fn bad_manifest() {
+        let text = refusal("bad_manifest").await.to_string();
+        assert!(text.contains("name is \"Bad Manifest!\"") && text.contains("lower-case"), "{text}");
+    }
+}
+
+test! {
+    /// G4: a schema that is no JSON is refused.
+    async fn bad_schema() {
+        let text = refusal("bad_schema").await.to_string();
+        assert!(text.contains("config-schema is no JSON"), "{text}");
+    }
+}
+
+test! {
+    /// P5: a recursion without end ends by itself, and is named.
+    async fn deep_recursion() {
+        let probed = misbehave("deep_recursion", "{}", AMPLE).await;
+        assert_eq!(probed.fault().0, &Fault::Stack);
+    }
+}
+
+test! {
+    /// P6: outcome, reason, message and measurements come as the plugin said.
+    async fn echo() {
+        let echo = load("echo").await;
+        for reason in Reason::ALL {
+            let config = format!(r#"{{"outcome":"fail","reason":"{}","message":"db:1: no"}}"#, reason.as_str());
+            let probed = probe(&echo, &config, AMPLE).await;
+            assert_eq!(probed.report.outcome, Outcome::fail(reason, "db:1: no"));
+            assert_eq!(probed.report.fault, None);
+        }
+        let unsure = probe(&echo, r#"{"outcome":"inconclusive","message":"away"}"#, AMPLE).await;
+        assert_eq!(unsure.report.outcome, Outcome::inconclusive("away"));
+        let rich = probe(&echo, r#"{"measurements":64,"lines":2}"#, AMPLE).await;
+        assert_eq!(rich.report.measurements.len(), 64);
+        assert_eq!(rich.measured("echo_63"), Some(63.0));
+        assert_eq!(rich.lines(), ["line 0", "line 1"]);
+        assert!(rich.report.stats.memory > 0);
+        let wrong = echo.plan(r#"{"outcome":"maybe"}"#).await.unwrap_err();
+        assert!(matches!(&wrong, PlanError::Config { path, .. } if path == "outcome"), "{wrong}");
+    }
+}
+
+test! {
+    /// P5: a plugin that ends its program said nothing about the target.
+    async fn exit_in_check() {
+        assert_eq!(misbehave("exit_in_check", "{}", AMPLE).await.fault().0, &Fault::Exit);
+    }
+}
+
+test! {
+    /// P1: nothing of one probe is there in the next, neither statics nor memory.
+    async fn global_state() {
+        let plugin = load("global_state").await;
+        for keep in [8 << 20, 0, 0, 0] {
+            let probed = probe(&plugin, &format!(r#"{{"keep":{keep}}}"#), AMPLE).await;
+            assert_eq!(probed.measured("runs"), Some(1.0));
+            assert_eq!(probed.report.stats.memory > 8 << 20, keep > 0);
+        }
+    }
+}
+
+test! {
+    /// G4: handles are limited.
+    async fn handle_flood() {
+        let probed = misbehave("handle_flood", "{}", AMPLE).await;
+        assert!(matches!(probed.fault().0, Fault::Handles { .. }), "{:?}", probed.report);
+    }
+}
+
+test! {
+    /// G2: a call that is granted is made, and its trace is kept.
+    async fn http_get() {
+        let upstream = Upstream::http(|_| Response::new(200).header("x-one", "1").body("hello"));
+        let config = format!(r#"{{"url":"{}"}}"#, upstream.url());
+        let probed = probe(&load("http_get").await, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.measured("body"), Some(5.0));
+        assert!(probed.measured("headers") >= Some(1.0));
+        let [call] = &probed.trace.calls[..] else { panic!("{:?}", probed.trace) };
+        assert_eq!((call.capability, &call.result), ("http", &CallResult::Ok));
+        assert_eq!(upstream.requests().len(), 1);
+    }
+}
+
+test! {
+    /// P5, G4: an answer of 50 MB is not taken.
+    async fn huge_answer() {
+        let probed = misbehave("huge_answer", "{}", AMPLE).await;
+        assert!(matches!(probed.fault().0, Fault::Call { .. }), "{:?}", probed.report);
+    }
+}
+
+test! {
+    /// G4: nor is a plan of megabytes.
+    async fn huge_plan() {
+        let error = load("huge_plan").await.plan("{}").await.unwrap_err();
+        let PlanError::Fault { plugin, fault } = &error else { panic!("{error}") };
+        assert_eq!(plugin, "huge-plan 0.1.0");
+        assert!(matches!(fault, Fault::Output { .. } | Fault::Call { .. }), "{error}");
+    }
+}
+
+test! {
+    /// G4: of a flood of log lines the first 64 are kept, and the rest is counted.
+    async fn log_flood() {
+        let probed = misbehave("log_flood", "{}", AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.trace.log.len(), 64);
+        assert_eq!(probed.trace.log_dropped, 100_001 - 64);
+    }
+}
+
+test! {
+    /// P3, P5: a loop is stopped at the deadline and is inconclusive.
+    async fn loop_in_check() {
+        let probed = misbehave("loop_in_check", "{}", Duration::from_millis(200)).await;
+        assert_eq!(probed.fault().0, &Fault::Looping);
+        assert!(probed.report.stats.duration >= Duration::from_millis(200));
+    }
+}
+
+test! {
+    /// G1: a plugin that can't describe itself is refused.
+    async fn loop_in_describe() {
+        let error = refusal("loop_in_describe").await;
+        assert!(matches!(error, LoadError::Describe(Fault::Budget)), "{error}");
+    }
+}
+
+test! {
+    /// P2, P5: a plan takes no longer than it may.
+    async fn loop_in_plan() {
+        let error = load("loop_in_plan").await.plan("{}").await.unwrap_err();
+        let PlanError::Fault { plugin, fault } = error else { panic!("{error}") };
+        assert_eq!((plugin.as_str(), fault), ("loop-in-plan 0.1.0", Fault::Budget));
+    }
+}
+
+test! {
+    /// G4: an answer over 64 KiB is not taken.
+    async fn many_measurements() {
+        let probed = misbehave("many_measurements", "{}", AMPLE).await;
+        assert_eq!(probed.fault().0, &Fault::Output { limit: 64 << 10 });
+    }
+}
+
+test! {
+    /// P5, G4: memory ends at 64 MiB, and the text says so.
+    async fn memory_bomb() {
+        let probed = misbehave("memory_bomb", "{}", AMPLE).await;
+        let (fault, text) = probed.fault();
+        assert_eq!(fault, &Fault::Memory { limit: 64 << 20 });
+        assert!(text.ends_with("it wanted more than its 64 MiB of memory"), "{text}");
+        assert!(probed.report.stats.memory <= 64 << 20);
+    }
+}
+
+test! {
+    /// G5: an interface that no host has.
+    async fn needs_acme() {
+        let text = refusal("needs_acme").await.to_string();
+        assert!(text.contains("needs acme:odd/thing@1.0.0, which this host does not know"), "{text}");
+        assert!(text.contains("build the plugin for the world"), "{text}");
+    }
+}
+
+test! {
+    /// G5: a version that is yet to come.
+    async fn needs_http_2() {
+        let text = refusal("needs_http_2").await.to_string();
+        let words = "needs probehost:plugin/http@2.0.0, and this host has version 1.0.0 of it; update probehost";
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+test! {
+    /// P5: measurements that are none are left out, with a line that says why.
+    async fn odd_measurements() {
+        let probed = misbehave("odd_measurements", "{}", AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.report.measurements.len(), 1);
+        assert_eq!(probed.measured("good"), Some(4.0));
+        assert_eq!(probed.trace.log.len(), 8, "{:?}", probed.lines());
+        assert!(probed.lines().iter().all(|line| line.starts_with("measurement ")));
+    }
+}
+
+test! {
+    /// P5: the text of a panic is told.
+    async fn panic_in_check() {
+        let probed = misbehave("panic_in_check", r#"{"number":7}"#, AMPLE).await;
+        let (fault, text) = probed.fault();
+        assert!(matches!(fault, Fault::Panic(_)), "{fault:?}");
+        assert!(text.contains("it panicked: the probe lost its way at 7"), "{text}");
+    }
+}
+
+test! {
+    /// G5: a plugin made without the SDK works as well; one made with it says so.
+    async fn raw() {
+        let catalog = catalog();
+        let plugin = load_into(&catalog, "raw").await;
+        assert_eq!(probe(&plugin, "{}", AMPLE).await.report.outcome, Outcome::Pass);
+        load_into(&catalog, "echo").await;
+        let [echo, raw] = &catalog.list()[..] else { panic!("{:?}", catalog.list()) };
+        assert_eq!(raw.sdk, None);
+        assert!(echo.sdk.as_deref().unwrap().starts_with("sdk="), "{:?}", echo.sdk);
+    }
+}
+
+test! {
+    /// G2: there is no environment, no file and no network in there, and no names either.
+    async fn reads_environment() {
+        let upstream = Upstream::status(200);
+        let config = format!(r#"{{"address":"{}"}}"#, upstream.address());
+        let probed = misbehave("reads_environment", &config, AMPLE).await;
+        assert_eq!(probed.report.measurements.len(), 8);
+        for seen in &probed.report.measurements {
+            assert_eq!(seen.value, 0.0, "{}: {:?}", seen.name, probed.lines());
+        }
+        assert_eq!(upstream.connections(), 0);
+    }
+}
+
+test! {
+    /// P2: a plan has no capability, so nothing is sent.
+    async fn request_in_plan() {
+        let upstream = Upstream::status(200);
+        let config = format!(r#"{{"url":"{}"}}"#, upstream.url());
+        let plan = load("request_in_plan").await.plan(&config).await.unwrap();
+        assert_eq!(plan.subject, "answered: false");
+        assert_eq!(upstream.connections(), 0);
+    }
+}
+
+test! {
+    /// P5: a sleep is not waiting for the target.
+    async fn sleepy() {
+        let probed = misbehave("sleepy", "{}", Duration::from_millis(100)).await;
+        assert_eq!(probed.fault().0, &Fault::Sleeping);
+    }
+}
+
+test! {
+    /// P3: one deadline covers all calls of a run.
+    async fn slow_caller() {
+        let plugin = load("slow_caller").await;
+        let upstream = Upstream::status(204);
+        let config = format!(r#"{{"url":"{}","calls":3}}"#, upstream.url());
+        assert_eq!(probe(&plugin, &config, AMPLE).await.measured("answered"), Some(3.0));
+        let slow = Upstream::http(|_| Response::new(204).after(Duration::from_millis(100)));
+        let config = format!(r#"{{"url":"{}","calls":1000}}"#, slow.url());
+        let probed = probe(&plugin, &config, Duration::from_millis(500)).await;
+        let Outcome::Fail(failure) = &probed.report.outcome else { panic!("{:?}", probed.report) };
+        assert_eq!(failure.reason, Reason::Timeout);
+    }
+}
+
+test! {
+    /// G4: a flood of output is bounded like one of log lines.
+    async fn stdout_flood() {
+        let probed = misbehave("stdout_flood", "{}", AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.trace.log.len(), 64);
+        assert_eq!(probed.trace.log_dropped, 200_000 - 64);
+    }
+}
+
+test! {
+    /// P5: a trap without a word.
+    async fn trap() {
+        let probed = misbehave("trap", "{}", AMPLE).await;
+        assert!(matches!(probed.fault().0, Fault::Trap(_)), "{:?}", probed.report);
+    }
+}
+
+test! {
+    /// G2: what only the plan names, and no config, is in the plan for the host to judge; ungranted, it is denied.
+    async fn undeclared_endpoint() {
+        let plugin = load("undeclared_endpoint").await;
+        let config = r#"{"url":"http://127.0.0.1:8/"}"#;
+        let mut endpoints = plugin.plan(config).await.unwrap().endpoints;
+        assert_eq!(endpoints.len(), 2);
+        endpoints.truncate(1);
+        let probed = probe_with(&plugin, config, endpoints, AMPLE).await;
+        assert_denied(&probed, "127.0.0.1:9");
+    }
+}
+
+test! {
+    /// G2: a call to what was not planned is denied, and the line that would grant it is told.
+    async fn undeclared_request() {
+        let plugin = load("undeclared_request").await;
+        let upstream = Upstream::status(200);
+        let config = format!(r#"{{"url":"http://127.0.0.1:8/","other":"{}"}}"#, upstream.url());
+        let probed = probe(&plugin, &config, AMPLE).await;
+        assert_denied(&probed, &upstream.address().to_string());
+        assert_eq!(upstream.connections(), 0);
+    }
+}
+
+fn assert_denied(probed: &crate::support::Probed, address: &str) {
+    assert_ne!(probed.report.outcome, Outcome::Pass);
+    let [call] = &probed.trace.calls[..] else { panic!("{:?}", probed.trace) };
+    let CallResult::Denied { grant_line, .. } = &call.result else { panic!("{call:?}") };
+    assert!(grant_line.contains(address), "{grant_line}");
+}
+
+test! {
+    /// P4, P5: a pass that ignores that its call was cut at the deadline becomes a timeout, in the
+    /// host's words.
+    async fn wrong_error_kind() {
+        let upstream = Upstream::script(Script::hang());
+        let config = format!(r#"{{"url":"{}"}}"#, upstream.url());
+        let probed = misbehave("wrong_error_kind", &config, Duration::from_millis(300)).await;
+        let Outcome::Fail(failure) = &probed.report.outcome else { panic!("{:?}", probed.report) };
+        assert_eq!(failure.reason, Reason::Timeout);
+        assert!(failure.message().contains(&upstream.address().to_string()), "{failure:?}");
+    }
+}
