@@ -1,1 +1,14 @@
-//! A health-monitoring daemon whose probes are sandboxed Wasm components.
+//! The daemon: `app` puts the parts together, `api` and `cli` parse, call and render.
+
+mod api;
+mod app;
+mod cli;
+mod logging;
+
+pub use app::{Kinds, Planned, SandboxProber};
+
+/// Runs the command line of `probehost`.
+#[must_use]
+pub fn main() -> std::process::ExitCode {
+    cli::run()
+}

@@ -58,6 +58,21 @@ pub trait Prober: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Evidence, NoEvidence>> + Send;
 }
 
+impl<P: Prober> Prober for Arc<P> {
+    fn concurrency(&self, kind: &str) -> Option<u32> {
+        P::concurrency(self, kind)
+    }
+
+    fn probe(
+        &self,
+        check: &CheckSeen,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> impl Future<Output = Result<Evidence, NoEvidence>> + Send {
+        P::probe(self, check, deadline, cancel)
+    }
+}
+
 /// Keeps what a probe found.
 pub trait Recorder: Send + Sync + 'static {
     /// Records one observation, or says why it did not land.

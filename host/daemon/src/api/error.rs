@@ -1,0 +1,91 @@
+//! The one error shape of the API.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use probehost_monitor::ProbeError;
+use probehost_store::StoreError;
+use serde::Serialize;
+
+/// What an API call can answer instead of its result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// No target of that id.
+    #[error("there is no target {0:?}; GET /api/v1/targets lists them")]
+    NoTarget(String),
+    /// The target has no check of that name.
+    #[error("the target {target:?} has no check {check:?}; it has {known}")]
+    NoCheck {
+        /// Id of the target.
+        target: String,
+        /// The name that was asked for.
+        check: String,
+        /// The names that it has.
+        known: String,
+    },
+    /// A parameter or body that can't be used.
+    #[error("{0}")]
+    Bad(String),
+    /// No such path.
+    #[error("there is nothing at {0}; the API is under /api/v1")]
+    NoRoute(String),
+    /// The path is there, the method is not.
+    #[error("{0} is not answered here")]
+    Method(String),
+    /// A request from another site's page, or under another host's name.
+    #[error("{0}")]
+    Foreign(String),
+    /// The store can't be reached: what is known of the checks can't be told now.
+    #[error("the store can't be reached, so nothing is known right now: {0}")]
+    Store(#[from] StoreError),
+    /// A probe without a result.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// The host's own fault.
+    #[error("{0}")]
+    Internal(String),
+}
+
+#[derive(Serialize)]
+struct Body {
+    error: Detail,
+}
+
+#[derive(Serialize)]
+struct Detail {
+    /// For programs: stable.
+    code: &'static str,
+    /// For people.
+    message: String,
+}
+
+impl ApiError {
+    const fn status(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::NoTarget(_) => (StatusCode::NOT_FOUND, "no-such-target"),
+            Self::NoCheck { .. } => (StatusCode::NOT_FOUND, "no-such-check"),
+            Self::NoRoute(_) => (StatusCode::NOT_FOUND, "no-such-path"),
+            Self::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed"),
+            Self::Bad(_) => (StatusCode::BAD_REQUEST, "bad-request"),
+            Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign-request"),
+            Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store-unavailable"),
+            Self::Probe(ProbeError::NotImplemented { .. }) => {
+                (StatusCode::NOT_IMPLEMENTED, "not-implemented")
+            }
+            Self::Probe(ProbeError::Abandoned { .. }) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "abandoned")
+            }
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, code) = self.status();
+        if status.is_server_error() {
+            tracing::warn!(code, error = %self, "an API call failed");
+        }
+        (status, Json(Body { error: Detail { code, message: self.to_string() } })).into_response()
+    }
+}

@@ -1,0 +1,40 @@
+//! `GET /healthz` and `/metrics`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use probehost_store::TransitionFilter;
+use prometheus_client::encoding::text::encode;
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::Api;
+
+/// Whether the host can do its work.
+#[derive(Debug, Serialize)]
+pub(crate) struct Health {
+    /// `ok`, or `degraded` when the store can't be reached.
+    status: &'static str,
+    version: &'static str,
+    /// `ok`, or what is wrong with it and what to do.
+    store: String,
+}
+
+pub(crate) async fn healthz(State(api): State<Api>) -> Response {
+    let look = TransitionFilter { limit: 1, ..TransitionFilter::default() };
+    let (code, status, store) = match api.store.transitions(&look).await {
+        Ok(_) => (StatusCode::OK, "ok", "ok".to_owned()),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", error.to_string()),
+    };
+    let health = Health { status, version: env!("CARGO_PKG_VERSION"), store };
+    (code, Json(health)).into_response()
+}
+
+pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
+    let mut text = String::new();
+    encode(&mut text, &api.registry)
+        .map_err(|error| ApiError::Internal(format!("the metrics could not be written: {error}")))?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}

@@ -1,0 +1,100 @@
+//! `GET /api/v1/transitions` and `/api/v1/audit`: newest first, paged by id.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use probehost_model::Action;
+use probehost_store::{AuditFilter, MAX_PAGE, TransitionFilter};
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::view::{AuditView, TransitionView};
+use super::Api;
+
+const PAGE: u32 = 100;
+
+/// What can be asked of the transitions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TransitionsAsk {
+    target: Option<String>,
+    check: Option<String>,
+    before: Option<i64>,
+    limit: Option<u32>,
+}
+
+/// A page of transitions.
+#[derive(Debug, Serialize)]
+pub(crate) struct Transitions {
+    transitions: Vec<TransitionView>,
+    /// What to give as `before` for the next page; none: this is the last.
+    next_before: Option<i64>,
+}
+
+pub(crate) async fn transitions(
+    State(api): State<Api>,
+    ask: Result<Query<TransitionsAsk>, QueryRejection>,
+) -> Result<Json<Transitions>, ApiError> {
+    let Query(ask) = ask.map_err(bad_query)?;
+    let limit = page_size(ask.limit)?;
+    let filter =
+        TransitionFilter { target: ask.target, check: ask.check, before: ask.before, limit };
+    let rows = api.store.transitions(&filter).await?;
+    let next_before = next(limit, rows.len(), rows.last().map(|row| row.id));
+    Ok(Json(Transitions { transitions: rows.into_iter().map(Into::into).collect(), next_before }))
+}
+
+/// What can be asked of the audit.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AuditAsk {
+    target: Option<String>,
+    check: Option<String>,
+    action: Option<Action>,
+    principal: Option<String>,
+    before: Option<i64>,
+    limit: Option<u32>,
+}
+
+/// A page of the audit.
+#[derive(Debug, Serialize)]
+pub(crate) struct Audit {
+    audit: Vec<AuditView>,
+    /// What to give as `before` for the next page; none: this is the last.
+    next_before: Option<i64>,
+}
+
+pub(crate) async fn audit(
+    State(api): State<Api>,
+    ask: Result<Query<AuditAsk>, QueryRejection>,
+) -> Result<Json<Audit>, ApiError> {
+    let Query(ask) = ask.map_err(bad_query)?;
+    let limit = page_size(ask.limit)?;
+    let filter = AuditFilter {
+        target: ask.target,
+        check: ask.check,
+        action: ask.action,
+        principal: ask.principal,
+        before: ask.before,
+        limit,
+    };
+    let rows = api.store.audit(&filter).await?;
+    let next_before = next(limit, rows.len(), rows.last().map(|row| row.id));
+    Ok(Json(Audit { audit: rows.into_iter().map(Into::into).collect(), next_before }))
+}
+
+fn bad_query(rejection: QueryRejection) -> ApiError {
+    ApiError::Bad(rejection.body_text())
+}
+
+fn page_size(asked: Option<u32>) -> Result<u32, ApiError> {
+    match asked {
+        None => Ok(PAGE),
+        Some(limit) if (1..=MAX_PAGE).contains(&limit) => Ok(limit),
+        Some(limit) => Err(ApiError::Bad(format!("limit: {limit} is not from 1 to {MAX_PAGE}"))),
+    }
+}
+
+fn next(limit: u32, rows: usize, last: Option<i64>) -> Option<i64> {
+    last.filter(|_| u32::try_from(rows).is_ok_and(|rows| rows == limit))
+}

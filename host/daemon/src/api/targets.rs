@@ -1,0 +1,34 @@
+//! `GET /api/v1/targets` and `/api/v1/targets/{id}`.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use probehost_store::StoredTarget;
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::view::TargetView;
+use super::Api;
+
+/// All targets, in ascending order of id.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Targets {
+    pub(crate) targets: Vec<TargetView>,
+}
+
+pub(crate) async fn list(State(api): State<Api>) -> Result<Json<Targets>, ApiError> {
+    let stored = api.store.targets().await?;
+    Ok(Json(Targets { targets: stored.into_iter().map(|target| view(&api, target)).collect() }))
+}
+
+pub(crate) async fn one(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Json<TargetView>, ApiError> {
+    let stored = api.store.target(&id).await?.ok_or(ApiError::NoTarget(id))?;
+    Ok(Json(view(&api, stored)))
+}
+
+fn view(api: &Api, stored: StoredTarget) -> TargetView {
+    let now = api.monitor.clock().now();
+    TargetView::new(stored.target, stored.records, now, |kind| api.monitor.prober().problem(kind))
+}

@@ -1,0 +1,234 @@
+//! What the API shows of targets, checks, transitions and audit rows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use probehost_model::{
+    Action, AuditEntry, Check, Reason, Record, Role, Source, Status, Target, Timestamp, Transition,
+    Trigger,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A target with the state of its checks.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TargetView {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) enabled: bool,
+    pub(crate) source: Source,
+    /// The worst of its checks: `unhealthy`, then `unknown`, then `healthy`.
+    pub(crate) status: Status,
+    pub(crate) updated_at: String,
+    pub(crate) checks: Vec<CheckView>,
+}
+
+/// A check with its record.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CheckView {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) role: Role,
+    pub(crate) status: Status,
+    /// Why the last conclusive probe failed; also below the threshold.
+    pub(crate) reason: Option<Reason>,
+    pub(crate) message: String,
+    /// What is probed: a host and port.
+    pub(crate) subject: String,
+    /// Failures in a row, and how many make `unhealthy`.
+    pub(crate) streak: u32,
+    pub(crate) failure_threshold: u32,
+    pub(crate) inconclusive_streak: u32,
+    pub(crate) inconclusive_threshold: u32,
+    /// When the last conclusive probe ended, and how long ago that is.
+    pub(crate) checked_at: Option<String>,
+    pub(crate) age_seconds: Option<f64>,
+    /// No conclusive result for three intervals.
+    pub(crate) stale: bool,
+    pub(crate) last_success_at: Option<String>,
+    pub(crate) last_attempt_at: Option<String>,
+    /// Why the last probe was inconclusive.
+    pub(crate) last_error: String,
+    /// The effective interval; 0: scheduled probing is off.
+    pub(crate) interval_seconds: f64,
+    pub(crate) timeout_seconds: f64,
+    /// Whether it is probed on schedule.
+    pub(crate) probing_enabled: bool,
+    /// What keeps it from being probed: its plugin is missing or did not load (contract P9).
+    pub(crate) problem: Option<String>,
+    pub(crate) config: Value,
+}
+
+impl TargetView {
+    /// The view of a target at `now`; `problem` says of a kind why it can't be probed.
+    pub(crate) fn new(
+        target: Target,
+        mut records: BTreeMap<String, Record>,
+        now: Timestamp,
+        problem: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let enabled = target.enabled;
+        let checks: Vec<CheckView> = target
+            .checks
+            .into_iter()
+            .map(|check| {
+                let record = records.remove(&check.name).unwrap_or_default();
+                let problem = problem(&check.kind);
+                CheckView::new(check, record, now, enabled, problem)
+            })
+            .collect();
+        Self {
+            id: target.id,
+            name: target.name,
+            labels: target.labels,
+            enabled,
+            source: target.source,
+            status: worst(checks.iter().map(|check| check.status)),
+            updated_at: target.updated_at.to_string(),
+            checks,
+        }
+    }
+}
+
+impl CheckView {
+    fn new(
+        check: Check,
+        record: Record,
+        now: Timestamp,
+        enabled: bool,
+        problem: Option<String>,
+    ) -> Self {
+        let age = record.checked_at.map(|at| now.since(at));
+        let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        Self {
+            name: check.name,
+            kind: check.kind,
+            role: check.role,
+            status: record.status,
+            reason: record.reason,
+            message: record.message,
+            subject: record.subject,
+            streak: record.streak,
+            failure_threshold: check.thresholds.failure,
+            inconclusive_streak: record.inconclusive_streak,
+            inconclusive_threshold: check.thresholds.inconclusive,
+            checked_at: text(record.checked_at),
+            age_seconds: age.map(|age| age.as_secs_f64()),
+            stale: is_stale(age, check.interval),
+            last_success_at: text(record.last_success_at),
+            last_attempt_at: text(record.last_attempt_at),
+            last_error: record.last_error,
+            interval_seconds: check.interval.map_or(0.0, |interval| interval.as_secs_f64()),
+            timeout_seconds: check.timeout.as_secs_f64(),
+            probing_enabled: enabled && check.interval.is_some() && problem.is_none(),
+            problem,
+            config: check.config,
+        }
+    }
+}
+
+/// Whether a result of that age is past three effective intervals (contract S6). Without an
+/// interval nothing is expected, and nothing is late.
+fn is_stale(age: Option<Duration>, interval: Option<Duration>) -> bool {
+    matches!((age, interval), (Some(age), Some(interval)) if age > interval * 3)
+}
+
+/// The worst of several statuses; `unknown` of none.
+pub(crate) fn worst(statuses: impl IntoIterator<Item = Status>) -> Status {
+    let rank = |status: &Status| match status {
+        Status::Unhealthy => 2,
+        Status::Unknown => 1,
+        Status::Healthy => 0,
+    };
+    statuses.into_iter().max_by_key(rank).unwrap_or_default()
+}
+
+/// One change of a check's status.
+#[derive(Debug, Serialize)]
+pub(crate) struct TransitionView {
+    pub(crate) id: i64,
+    pub(crate) at: String,
+    pub(crate) target: String,
+    pub(crate) check: String,
+    pub(crate) from: Status,
+    pub(crate) to: Status,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) message: String,
+    pub(crate) streak: u32,
+    pub(crate) trigger: Trigger,
+}
+
+impl From<Transition> for TransitionView {
+    fn from(row: Transition) -> Self {
+        Self {
+            id: row.id,
+            at: row.at.to_string(),
+            target: row.check.target,
+            check: row.check.check,
+            from: row.from,
+            to: row.to,
+            reason: row.reason,
+            message: row.message,
+            streak: row.streak,
+            trigger: row.trigger,
+        }
+    }
+}
+
+/// One row of the audit.
+#[derive(Debug, Serialize)]
+pub(crate) struct AuditView {
+    pub(crate) id: i64,
+    pub(crate) at: String,
+    pub(crate) principal: String,
+    pub(crate) action: Action,
+    pub(crate) trigger: Option<Trigger>,
+    pub(crate) target: String,
+    pub(crate) check: Option<String>,
+    pub(crate) from: Option<Status>,
+    pub(crate) to: Option<Status>,
+    pub(crate) outcome: String,
+}
+
+impl From<AuditEntry> for AuditView {
+    fn from(row: AuditEntry) -> Self {
+        Self {
+            id: row.id,
+            at: row.at.to_string(),
+            principal: row.principal,
+            action: row.action,
+            trigger: row.trigger,
+            target: row.target,
+            check: row.check,
+            from: row.from,
+            to: row.to,
+            outcome: row.outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S6: stale is past three effective intervals, and never when probing is off.
+    #[test]
+    fn stale_is_past_three_intervals() {
+        let seconds = Duration::from_secs;
+        let minute = Some(seconds(60));
+        assert!(!is_stale(Some(seconds(180)), minute));
+        assert!(is_stale(Some(seconds(181)), minute));
+        assert!(!is_stale(Some(seconds(9999)), None));
+        assert!(!is_stale(None, minute));
+    }
+
+    #[test]
+    fn the_worst_check_speaks_for_the_target() {
+        use Status::{Healthy, Unhealthy, Unknown};
+        assert_eq!(worst([]), Unknown);
+        assert_eq!(worst([Healthy, Healthy]), Healthy);
+        assert_eq!(worst([Healthy, Unknown]), Unknown);
+        assert_eq!(worst([Unhealthy, Unknown, Healthy]), Unhealthy);
+    }
+}

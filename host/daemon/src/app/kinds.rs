@@ -1,0 +1,196 @@
+//! The probe kinds of a host: its plugins, and what the operator says of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use probehost_builtin::BUILTIN;
+use probehost_capability::{Capabilities, Options as CapabilityOptions};
+use probehost_config::{
+    Config, INTERVAL_VARIABLE, IntervalClamp, KindRules, PluginSettings, Resolved,
+};
+use probehost_model::Clamp;
+use probehost_model::grant::Pattern;
+use probehost_sandbox::{Catalog, Options as SandboxOptions, PluginState, Sandbox};
+use tracing::{info, warn};
+
+use super::{AppError, SandboxProber};
+
+/// What the operator says of the plugins.
+#[derive(Debug, Default)]
+pub(crate) struct Setup {
+    /// Where `*.wasm` files are.
+    pub(crate) directory: Option<PathBuf>,
+    /// Where compiled code is kept. None: nowhere.
+    pub(crate) cache: Option<PathBuf>,
+    /// `[plugins.NAME]`.
+    pub(crate) settings: BTreeMap<String, PluginSettings>,
+    /// Further certificates to trust.
+    pub(crate) root_files: Vec<PathBuf>,
+    /// Most probes at once.
+    pub(crate) concurrency: u32,
+}
+
+impl Setup {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            directory: config.plugins.directory.clone(),
+            cache: Some(config.plugins.cache.clone()),
+            settings: config.plugins.by_name.clone(),
+            root_files: config.tls.ca_files.iter().map(|file| file.path.clone()).collect(),
+            concurrency: config.probes.concurrency,
+        }
+    }
+}
+
+/// The plugins that are loaded, with what the operator grants to each.
+#[derive(Debug)]
+pub struct Kinds {
+    catalog: Arc<Catalog>,
+    directory: Option<PathBuf>,
+    allowed: BTreeMap<String, Vec<Pattern>>,
+    limits: BTreeMap<String, u32>,
+}
+
+impl Kinds {
+    /// Loads the built-in plugins and those of the directory. A bad file is logged and listed,
+    /// and keeps nothing else from loading (contract G1, P9).
+    pub(crate) async fn load(setup: &Setup) -> Result<Self, AppError> {
+        let options = SandboxOptions {
+            // A few places more than probes, for plans and descriptions.
+            instances: setup.concurrency.saturating_add(8).min(10_000),
+            cache: setup.cache.clone(),
+            ..SandboxOptions::default()
+        };
+        let pins = setup.settings.iter().filter_map(|(name, settings)| {
+            Some((name.clone(), hexadecimal(&settings.sha256?)))
+        });
+        let catalog = Catalog::new(Sandbox::new(options)?, pins.collect());
+        for builtin in BUILTIN {
+            let pinned = setup.settings.get(builtin.name).is_some_and(|s| s.sha256.is_some());
+            match catalog.load_builtin(builtin.name, builtin.bytes).await {
+                Ok(_) => {}
+                // The operator wants another one than the built-in: a file may be that.
+                Err(error) if pinned => warn!(plugin = builtin.name, %error, "not loaded"),
+                Err(error) => return Err(AppError::Builtin { name: builtin.name, error }),
+            }
+        }
+        let mut kinds = Self {
+            catalog: Arc::new(catalog),
+            directory: setup.directory.clone(),
+            allowed: BTreeMap::new(),
+            limits: BTreeMap::new(),
+        };
+        kinds.load_directory().await;
+        for (name, settings) in &setup.settings {
+            let patterns = settings.allow.iter().map(|grant| grant.pattern.clone());
+            kinds.allowed.insert(name.clone(), patterns.collect());
+            kinds.limits.extend(settings.concurrency.map(|limit| (name.clone(), limit)));
+        }
+        Ok(kinds)
+    }
+
+    async fn load_directory(&self) {
+        let Some(directory) = &self.directory else { return };
+        match self.catalog.load_dir(directory).await {
+            Ok(changes) => {
+                for (path, error) in &changes.failed {
+                    warn!(file = %path.display(), error, "plugin not loaded");
+                }
+                if !changes.loaded.is_empty() {
+                    info!(plugins = changes.loaded.join(", "), "plugins loaded");
+                }
+            }
+            Err(error) => warn!(
+                directory = %directory.display(), %error,
+                "the plugin directory can't be read; only the built-in plugins serve"
+            ),
+        }
+    }
+
+    /// The plugins themselves.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    pub(crate) fn allowed(&self, kind: &str) -> &[Pattern] {
+        self.allowed.get(kind).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// How many probes of a kind may run at once: what the operator says, else what it says.
+    pub(crate) fn concurrency(&self, kind: &str) -> Option<u32> {
+        let own = || self.catalog.get(kind)?.manifest().concurrency;
+        self.limits.get(kind).copied().or_else(own)
+    }
+
+    /// What the config needs to know of a kind. None: it is not installed.
+    pub(crate) fn rules(&self, kind: &str) -> Option<KindRules> {
+        let plugin = self.catalog.get(kind)?;
+        let manifest = plugin.manifest();
+        Some(KindRules {
+            interval: manifest.interval,
+            timeout: manifest.timeout,
+            threshold: manifest.threshold,
+            schema: manifest.config_schema.clone(),
+        })
+    }
+
+    /// The targets of a config, judged by the plugins' schemas.
+    pub(crate) fn resolve(&self, config: &Config) -> Resolved {
+        config.resolve(&|kind| self.rules(kind))
+    }
+
+    /// Why checks of a kind can't be probed, and what to do (contract P9). None: they can.
+    pub(crate) fn problem(&self, kind: &str) -> Option<String> {
+        if self.catalog.get(kind).is_some() {
+            return None;
+        }
+        let plugins = self.catalog.list();
+        let failed = plugins.iter().find_map(|info| match &info.state {
+            PluginState::Failed(why) if info.name == kind => Some((&info.source, why)),
+            _ => None,
+        });
+        if let Some((source, why)) = failed {
+            return Some(format!("its plugin {kind} did not load ({source}): {why}"));
+        }
+        let ready = plugins.iter().filter(|info| info.state == PluginState::Ready);
+        let names: BTreeSet<&str> = ready.map(|info| info.name.as_str()).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        let put = match &self.directory {
+            Some(directory) => format!("put {kind}.wasm into {}", directory.display()),
+            None => format!("name a folder with {kind}.wasm as [plugins] directory"),
+        };
+        Some(format!("the plugin {kind} is not installed (there is {names}); {put}"))
+    }
+
+    /// A prober that runs these plugins with this machine's network.
+    pub(crate) fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
+        let mut options = CapabilityOptions::system()?;
+        options.root_files.clone_from(&setup.root_files);
+        Ok(SandboxProber::new(self, Capabilities::new(options)?))
+    }
+}
+
+/// What an operator is told of an interval that was changed (contract S6).
+pub(crate) fn clamp_text(clamp: &IntervalClamp) -> String {
+    let (kind, seconds) = (&clamp.kind, clamp.interval.as_secs());
+    let what = match clamp.clamp {
+        Clamp::Negative => format!("is below 0: checks of {kind} run every {seconds} s, the default"),
+        Clamp::RaisedToMinimum => format!("is under the minimum of {kind}: {seconds} s is taken"),
+        Clamp::LoweredToMaximum => format!("is over the maximum of {kind}: {seconds} s is taken"),
+    };
+    match &clamp.location {
+        Some(location) => format!("{location}: {} {what}", location.key),
+        None => format!("{INTERVAL_VARIABLE} {what}"),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

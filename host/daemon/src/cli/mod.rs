@@ -1,0 +1,82 @@
+//! The command line: parse, call, render.
+
+mod check_config;
+mod probe;
+mod serve;
+mod status;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Usage errors (`EX_USAGE`), so that they can't be taken for the outcome of a probe.
+const USAGE: u8 = 64;
+
+/// Health monitoring whose probes are sandboxed WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "probehost", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Watch the targets of a config file until SIGTERM or Ctrl-C.
+    Serve {
+        /// The config file.
+        #[arg(long, short, value_name = "FILE", default_value = "probehost.toml")]
+        config: PathBuf,
+    },
+    /// Check a config file without starting: every key, every check's config against its
+    /// plugin's schema, and every plugin's plan. Exits with 1 when something is wrong.
+    CheckConfig {
+        /// The config file.
+        #[arg(value_name = "FILE", default_value = "probehost.toml")]
+        config: PathBuf,
+    },
+    /// Probe once, without a store: shows outcome, phases, calls and log.
+    ///
+    /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
+    /// Nagios and Icinga expect of a check.
+    Probe(probe::ProbeArgs),
+    /// Show what a running host knows, as a table.
+    ///
+    /// Exits with 0 when every enabled check is healthy, 2 when one is unhealthy, and 3 when
+    /// one is unknown or the host can't be asked.
+    Status(status::StatusArgs),
+}
+
+/// Runs the command that the arguments name.
+pub(crate) fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let wrong = error.use_stderr();
+            // Nothing to be done when the terminal is gone.
+            let _ = error.print();
+            return if wrong { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("the async runtime could not start: {error}")),
+    };
+    let code = match cli.command {
+        Command::Serve { config } => runtime.block_on(serve::serve(&config)),
+        Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
+        Command::Probe(args) => runtime.block_on(probe::probe(args)),
+        Command::Status(args) => runtime.block_on(status::status(args)),
+    };
+    // A resolver's thread may still be waiting for an answer that nobody wants any more.
+    runtime.shutdown_background();
+    code
+}
+
+/// Says what went wrong, and gives the exit code of a command that could not do its work.
+fn fail(message: &str) -> ExitCode {
+    eprintln!("probehost: {message}");
+    ExitCode::FAILURE
+}

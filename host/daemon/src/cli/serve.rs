@@ -1,0 +1,54 @@
+//! `probehost serve`: watches the targets of a config file until it is told to stop.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use probehost_config::Config;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{error, info};
+
+use super::fail;
+use crate::app::Host;
+use crate::logging;
+
+pub(crate) async fn serve(path: &Path) -> ExitCode {
+    let config = match Config::load(path) {
+        Ok(config) => config,
+        Err(errors) => return fail(&errors.to_string()),
+    };
+    if let Err(error) = logging::start(config.log) {
+        return fail(&format!("the log could not start: {error}"));
+    }
+    // Before anything runs, so that no signal falls into the gap.
+    let (mut terminate, mut interrupt) =
+        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+            (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
+            (Err(error), _) | (_, Err(error)) => {
+                return fail(&format!("signals can't be received: {error}"));
+            }
+        };
+    let host = tokio::select! {
+        started = Host::start(&config) => match started {
+            Ok(host) => host,
+            Err(error) => return fail(&error.to_string()),
+        },
+        _ = terminate.recv() => return ExitCode::SUCCESS,
+        _ = interrupt.recv() => return ExitCode::SUCCESS,
+    };
+    println!("probehost listening on http://{}", host.address());
+    let signal = tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    };
+    info!(signal, "stopping");
+    match host.stop().await {
+        Ok(()) => {
+            info!("stopped");
+            ExitCode::SUCCESS
+        }
+        Err(failed) => {
+            error!(error = %failed, "stopped badly");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The binary `probehost`.
+
+fn main() -> std::process::ExitCode {
+    probehost::main()
+}
