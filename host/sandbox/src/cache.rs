@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use wasmtime::{Cache, CacheConfig};
@@ -34,9 +34,9 @@ pub enum CacheError {
         host: u32,
     },
     /// Others than its owner can write to it.
-    #[error("cache directory {}: others can write to it (mode {mode:04o}); run: chmod 700 {}", path.display(), path.display())]
+    #[error("cache directory: others can write to {} (mode {mode:04o}); run: chmod go-w {}", path.display(), path.display())]
     Writable {
-        /// The directory.
+        /// The directory, or one above it.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
@@ -69,6 +69,16 @@ pub(crate) fn open(path: &Path) -> Result<Cache, CacheError> {
     if mode & 0o022 != 0 {
         return Err(CacheError::Writable { path, mode });
     }
+    // Whoever can write to a folder above could put another directory in its place; where the
+    // sticky bit is set, as in /tmp, only their own.
+    for above in path.ancestors().skip(1) {
+        let mode = fs::metadata(above).map_err(io)?.mode() & 0o7777;
+        if mode & 0o1002 == 0o002 {
+            return Err(CacheError::Writable { path: above.to_owned(), mode });
+        }
+    }
+    // Closed to others altogether, since the folders within are made by the umask alone.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).map_err(io)?;
     let mut config = CacheConfig::new();
     config.with_directory(&path);
     Cache::new(config).map_err(|error| CacheError::Settings { path, text: format!("{error:#}") })
@@ -76,8 +86,6 @@ pub(crate) fn open(path: &Path) -> Result<Cache, CacheError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     /// G6: made for the host alone.
@@ -98,10 +106,26 @@ mod tests {
             fs::set_permissions(base.path(), fs::Permissions::from_mode(mode)).unwrap();
             let error = open(base.path()).err().unwrap();
             assert!(matches!(error, CacheError::Writable { .. }), "{error}");
-            assert!(error.to_string().contains("chmod 700"), "{error}");
+            assert!(error.to_string().contains("chmod go-w"), "{error}");
         }
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
         open(base.path()).unwrap();
+        assert_eq!(fs::metadata(base.path()).unwrap().mode() & 0o777, 0o700);
+    }
+
+    /// G6: nor one that others could replace.
+    #[test]
+    fn one_that_others_could_replace_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("compiled");
+        fs::set_permissions(base.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let error = open(&path).err().unwrap();
+        assert!(
+            matches!(&error, CacheError::Writable { path, .. } if path == base.path()),
+            "{error}"
+        );
+        fs::set_permissions(base.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        open(&path).unwrap();
     }
 
     /// G6: neither a file nor a link that could be pointed elsewhere.

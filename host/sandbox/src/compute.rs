@@ -147,3 +147,94 @@ impl Compute {
         Ok(UpdateDeadline::YieldCustom(1, Box::pin(next)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: Duration = Duration::from_secs(3600);
+
+    fn compute(turns: &Turns, budget: Option<Duration>) -> Compute {
+        Compute::new(turns.clone(), Instant::now() + LATER, budget)
+    }
+
+    fn one_turn() -> Turns {
+        Turns(Arc::new(Semaphore::new(1)))
+    }
+
+    /// P3: the deadline stops a computing guest, and no tick before it does.
+    #[tokio::test(start_paused = true)]
+    async fn the_deadline_stops_it() {
+        let mut guest = compute(&one_turn(), None);
+        for _ in 0..1000 {
+            assert!(guest.tick().is_ok());
+        }
+        tokio::time::advance(LATER).await;
+        assert!(matches!(guest.tick(), Err(Fault::Looping)));
+        guest.extend(LATER);
+        assert!(guest.tick().is_ok());
+    }
+
+    /// G4: a budget counts computing, and not what passes in calls of the host.
+    #[tokio::test(start_paused = true)]
+    async fn a_budget_counts_computing_alone() {
+        let mut guest = compute(&one_turn(), Some(TICK * 3));
+        for _ in 0..100 {
+            guest.call();
+            assert_eq!(guest.doing(), Doing::Calling);
+            guest.returned();
+            assert!(matches!(guest.tick(), Ok(UpdateDeadline::Continue(1))));
+        }
+        for _ in 0..3 {
+            assert!(guest.tick().is_ok());
+        }
+        assert!(matches!(guest.tick(), Err(Fault::Budget)));
+    }
+
+    /// P5: heavy guests take turns, and one that calls or ends gives up its turn.
+    #[tokio::test(start_paused = true)]
+    async fn heavy_guests_take_turns() {
+        let turns = one_turn();
+        let mut first = heavy(&turns);
+        turn(&mut first).await;
+        assert_eq!(turns.0.available_permits(), 0);
+        let mut second = heavy(&turns);
+        let waiting = tokio::time::timeout(LATER / 2, turn(&mut second)).await;
+        assert!(waiting.is_err());
+        first.call();
+        turn(&mut second).await;
+        assert_eq!(turns.0.available_permits(), 0);
+        drop(second);
+        assert_eq!(turns.0.available_permits(), 1);
+    }
+
+    /// A guest that has computed so much that it needs a turn to go on.
+    fn heavy(turns: &Turns) -> Compute {
+        let mut guest = compute(turns, None);
+        for _ in 0..LIGHT_TICKS {
+            assert!(matches!(guest.tick(), Ok(UpdateDeadline::Yield(1))));
+        }
+        guest
+    }
+
+    async fn turn(guest: &mut Compute) {
+        match guest.tick() {
+            Ok(UpdateDeadline::YieldCustom(1, next)) => next.await,
+            _ => panic!("it should have to wait for its turn"),
+        }
+    }
+
+    /// P5: a call that returned within the last moments is what took the time.
+    #[tokio::test(start_paused = true)]
+    async fn the_last_moment_is_the_targets() {
+        let mut guest = compute(&one_turn(), None);
+        assert!(!guest.served_last_moment());
+        guest.call();
+        guest.returned();
+        assert!(!guest.served_last_moment());
+        tokio::time::advance(LATER - TICK).await;
+        guest.call();
+        guest.returned();
+        assert!(guest.served_last_moment());
+    }
+}

@@ -9,6 +9,9 @@ use serde_json::Value;
 /// Longest name of a probe kind, in bytes.
 pub const MAX_NAME_BYTES: usize = 64;
 
+/// Longest version, in bytes. It is part of every text that tells of a fault.
+const MAX_VERSION_BYTES: usize = 64;
+
 /// Longest deadline that a plugin can have by default.
 const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -43,7 +46,9 @@ pub enum ManifestError {
     )]
     Name(String),
     /// The version.
-    #[error("version is {0:?}; give a semantic version, as 1.2.3")]
+    #[error(
+        "version is {0:?}; give a semantic version of at most {MAX_VERSION_BYTES} bytes, as 1.2.3"
+    )]
     Version(String),
     /// The schema, and why.
     #[error("config-schema {0}; give a JSON Schema object")]
@@ -90,7 +95,9 @@ impl TryFrom<Raw> for Manifest {
         if !is_name(&raw.name) {
             return Err(ManifestError::Name(sanitize(&raw.name)));
         }
-        let Ok(version) = Version::parse(&raw.version) else {
+        let Some(version) =
+            Version::parse(&raw.version).ok().filter(|_| raw.version.len() <= MAX_VERSION_BYTES)
+        else {
             return Err(ManifestError::Version(sanitize(&raw.version)));
         };
         let config_schema = match serde_json::from_str::<Value>(&raw.config_schema) {
@@ -168,6 +175,7 @@ mod tests {
             (Raw { name: "1a".into(), ..raw() }, "name"),
             (Raw { name: "a".repeat(65), ..raw() }, "name"),
             (Raw { version: "1".into(), ..raw() }, "version"),
+            (Raw { version: format!("1.0.0+{}", "a".repeat(64)), ..raw() }, "version"),
             (Raw { config_schema: "[]".into(), ..raw() }, "config-schema"),
             (Raw { config_schema: "{".into(), ..raw() }, "config-schema"),
             (interval(0, 30, 60), "interval"),

@@ -208,3 +208,61 @@ fn reason(reason: wit::Reason) -> Reason {
         wit::Reason::Unknown => Reason::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(host: &str, port: u16) -> wit::Endpoint {
+        wit::Endpoint::Http(wit::Origin { scheme: wit::Scheme::Https, host: host.into(), port })
+    }
+
+    fn planned(subject: &str, endpoints: Vec<wit::Endpoint>) -> Result<Plan, Fault> {
+        plan(wit::Plan { subject: subject.into(), endpoints }, 64 << 10)
+    }
+
+    /// P2, G2: a plan that could be granted comes through, with hosts in lower case.
+    #[test]
+    fn good_plans_come_through() {
+        let tcp = wit::Endpoint::Tcp(wit::Address { host: "::1".into(), port: 22 });
+        let planned = planned(" Web ", vec![http("Example.COM", 443), tcp]).unwrap();
+        assert_eq!(planned.subject, "Web");
+        let shown: Vec<_> = planned.endpoints.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["https://example.com:443", "tcp://[::1]:22"]);
+        assert!(self::planned("x", vec![http("a", 1); MAX_ENDPOINTS]).is_ok());
+    }
+
+    /// P2, G4: what no grant could be for is the plugin's fault, and the text says what.
+    #[test]
+    fn bad_plans_are_refused() {
+        let long = "a".repeat(MAX_HOST + 1);
+        for (subject, endpoints, words) in [
+            ("", vec![], "names no subject"),
+            ("x", vec![http("a", 0)], "names port 0"),
+            ("x", vec![http("", 80)], "names \"\""),
+            ("x", vec![http("[::1]", 80)], "a name or an address alone"),
+            ("x", vec![http("a b", 80)], "without spaces"),
+            ("x", vec![http("user@a", 80)], "a name or an address alone"),
+            ("x", vec![http("*.a", 80)], "a name or an address alone"),
+            ("x", vec![http(&long, 80)], "give 1 to 255 bytes"),
+            ("x", vec![wit::Endpoint::Container("a\n".into())], "without spaces"),
+            ("x", vec![http("a", 80); MAX_ENDPOINTS + 1], "names 65 endpoints"),
+        ] {
+            let fault = planned(subject, endpoints).unwrap_err();
+            assert!(matches!(&fault, Fault::Broken(text) if text.contains(words)), "{fault}");
+        }
+        let large = vec![http(&"a".repeat(60_000), 80), http(&"a".repeat(60_000), 80)];
+        assert_eq!(planned("x", large), Err(Fault::Output { limit: 64 << 10 }));
+    }
+
+    /// P8: what a plugin says is made fit for people.
+    #[test]
+    fn texts_are_made_fit_for_people() {
+        let failure = wit::Failure { reason: wit::Reason::Tls, message: "a\u{1b}[31m\n".into() };
+        let told = wit::Report { outcome: wit::Outcome::Fail(failure), measurements: vec![] };
+        let told = report(told, 1024).unwrap();
+        assert_eq!(told.outcome, Outcome::fail(Reason::Tls, "a\u{1b}[31m\n"));
+        let error = wit::ConfigError { path: "a\nb".into(), message: "no\r".into() };
+        assert_eq!(config_error(&error).to_string(), "a\\nb: no\\r");
+    }
+}
