@@ -56,7 +56,7 @@ impl Denied {
 
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; to grant it, add {} to the host's config", self.why, self.grant_line)
+        write!(f, "{}; to grant it, add {} in the host's config", self.why, self.grant_line)
     }
 }
 

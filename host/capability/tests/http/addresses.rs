@@ -33,7 +33,7 @@ async fn names_that_lead_to_special_addresses() {
         let CallResult::Denied { grant_line, .. } = run.take_trace().calls.remove(0).result else {
             panic!("not denied");
         };
-        assert!(grant_line.starts_with("plugins.tester.allow = [\"http://"), "{grant_line}");
+        assert!(grant_line.starts_with("allow = [\"http://"), "{grant_line}");
         assert!(!grant_line.contains("rebound"), "{grant_line}");
     }
 }

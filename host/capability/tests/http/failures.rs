@@ -117,7 +117,7 @@ async fn denied() {
     let error =
         capabilities(&[]).http().send(&run, request("HEAD", server.url("/"))).await.unwrap_err();
     assert_eq!((error.kind, error.phase), (ErrorKind::Denied, Phase::Request));
-    let line = format!("plugins.tester.allow = [\"http://{}\"]", server.address);
+    let line = format!("allow = [\"http://{}\"] under [plugins.tester]", server.address);
     assert!(error.message.contains(&line), "{error}");
     assert_eq!(server.accepted(), 0);
     let CallResult::Denied { endpoint, grant_line } = run.take_trace().calls.remove(0).result

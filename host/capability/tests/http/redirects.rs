@@ -108,7 +108,7 @@ async fn each_hop_must_be_granted() {
         .await
         .unwrap_err();
     assert_eq!((error.kind, error.phase), (ErrorKind::Denied, Phase::Request));
-    let line = format!("plugins.tester.allow = [\"http://{}\"]", second.address);
+    let line = format!("allow = [\"http://{}\"] under [plugins.tester]", second.address);
     assert!(error.message.contains(&line), "{error}");
     assert_eq!(second.accepted(), 0);
     assert!(matches!(denied.take_trace().calls[0].result, CallResult::Denied { .. }));

@@ -55,9 +55,7 @@ mod tests {
     fn verdict(method: Method, pairs: &[(&'static str, &str)]) -> bool {
         let headers = pairs
             .iter()
-            .map(|(name, value)| {
-                (header::HeaderName::from_static(name), value.parse().unwrap())
-            })
+            .map(|(name, value)| (header::HeaderName::from_static(name), value.parse().unwrap()))
             .collect();
         check(&method, &Uri::from_static("/api/v1/targets"), &headers).is_ok()
     }

@@ -8,8 +8,8 @@ use probehost_store::TransitionFilter;
 use prometheus_client::encoding::text::encode;
 use serde::Serialize;
 
-use super::error::ApiError;
 use super::Api;
+use super::error::ApiError;
 
 /// Whether the host can do its work.
 #[derive(Debug, Serialize)]
@@ -33,8 +33,9 @@ pub(crate) async fn healthz(State(api): State<Api>) -> Response {
 
 pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
     let mut text = String::new();
-    encode(&mut text, &api.registry)
-        .map_err(|error| ApiError::Internal(format!("the metrics could not be written: {error}")))?;
+    encode(&mut text, &api.registry).map_err(|error| {
+        ApiError::Internal(format!("the metrics could not be written: {error}"))
+    })?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

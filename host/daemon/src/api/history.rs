@@ -7,9 +7,9 @@ use probehost_model::Action;
 use probehost_store::{AuditFilter, MAX_PAGE, TransitionFilter};
 use serde::{Deserialize, Serialize};
 
+use super::Api;
 use super::error::ApiError;
 use super::view::{AuditView, TransitionView};
-use super::Api;
 
 const PAGE: u32 = 100;
 

@@ -58,7 +58,13 @@ impl Api {
         let no_check = || ApiError::NoCheck {
             target: target.to_owned(),
             check: check.to_owned(),
-            known: stored.target.checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>().join(", "),
+            known: stored
+                .target
+                .checks
+                .iter()
+                .map(|check| check.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
         };
         let found = stored.target.check(check).ok_or_else(no_check)?;
         let last_attempt_at = stored.records.get(check).and_then(|record| record.last_attempt_at);
@@ -79,9 +85,9 @@ fn router(api: Api) -> Router {
         .nest("/api/v1", v1)
         .route("/healthz", get(health::healthz))
         .route("/metrics", get(health::metrics))
-        .fallback(|request: Request| async move {
-            ApiError::NoRoute(request.uri().path().to_owned())
-        })
+        .fallback(
+            |request: Request| async move { ApiError::NoRoute(request.uri().path().to_owned()) },
+        )
         .method_not_allowed_fallback(|request: Request| async move {
             ApiError::Method(request.method().to_string())
         })

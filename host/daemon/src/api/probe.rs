@@ -67,7 +67,9 @@ fn limit(body: &[u8]) -> Result<Option<Duration>, ApiError> {
     let Some(seconds) = ask.timeout else { return Ok(None) };
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if !limit.is_zero() => Ok(Some(limit)),
-        _ => Err(ApiError::Bad(format!("timeout: {seconds} is not a time; give more than 0 seconds"))),
+        _ => Err(ApiError::Bad(format!(
+            "timeout: {seconds} is not a time; give more than 0 seconds"
+        ))),
     }
 }
 
@@ -83,7 +85,8 @@ impl From<&ProbeResult> for ProbeView {
             Recording::Recorded { from, to } => (Some(*from), Some(*to), None),
             Recording::Refused(refusal) => (None, None, Some(refused(*refusal).to_owned())),
             Recording::Unavailable(why) => {
-                let text = format!("the store can't be reached; the status is held as it was: {why}");
+                let text =
+                    format!("the store can't be reached; the status is held as it was: {why}");
                 (None, None, Some(text))
             }
         };
@@ -125,7 +128,9 @@ mod tests {
         assert_eq!(limit(b"").unwrap(), None);
         assert_eq!(limit(b"{}").unwrap(), None);
         assert_eq!(limit(b"{\"timeout\": 1.5}").unwrap(), Some(Duration::from_millis(1500)));
-        for bad in ["{\"timeout\": 0}", "{\"timeout\": -1}", "{\"timeout\": 1e300}", "[]", "{\"t\":1}"] {
+        for bad in
+            ["{\"timeout\": 0}", "{\"timeout\": -1}", "{\"timeout\": 1e300}", "[]", "{\"t\":1}"]
+        {
             assert!(matches!(limit(bad.as_bytes()), Err(ApiError::Bad(_))), "{bad}");
         }
     }

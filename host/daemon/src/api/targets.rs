@@ -5,9 +5,9 @@ use axum::extract::{Path, State};
 use probehost_store::StoredTarget;
 use serde::{Deserialize, Serialize};
 
+use super::Api;
 use super::error::ApiError;
 use super::view::TargetView;
-use super::Api;
 
 /// All targets, in ascending order of id.
 #[derive(Debug, Serialize, Deserialize)]

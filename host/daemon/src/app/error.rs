@@ -20,18 +20,16 @@ pub(crate) enum AppError {
     Capability(#[from] SetupError),
     #[error(transparent)]
     Resolver(#[from] SystemConfigError),
-    #[error("the built-in plugin {name} does not load: {error}; this binary is broken, build it anew")]
-    Builtin {
-        name: &'static str,
-        error: LoadError,
-    },
+    #[error(
+        "the built-in plugin {name} does not load: {error}; this binary is broken, build it anew"
+    )]
+    Builtin { name: &'static str, error: LoadError },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("{address} can't be listened on ({error}); is another host running there? Choose another with [server] listen")]
-    Listen {
-        address: SocketAddr,
-        error: std::io::Error,
-    },
+    #[error(
+        "{address} can't be listened on ({error}); is another host running there? Choose another with [server] listen"
+    )]
+    Listen { address: SocketAddr, error: std::io::Error },
     #[error("the API ended: {0}")]
     Api(std::io::Error),
 }

@@ -1,10 +1,12 @@
 //! The probe kinds of a host: its plugins, and what the operator says of each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use probehost_builtin::BUILTIN;
+use probehost_capability::resolve::Resolver;
 use probehost_capability::{Capabilities, Options as CapabilityOptions};
 use probehost_config::{
     Config, INTERVAL_VARIABLE, IntervalClamp, KindRules, PluginSettings, Resolved,
@@ -62,9 +64,10 @@ impl Kinds {
             cache: setup.cache.clone(),
             ..SandboxOptions::default()
         };
-        let pins = setup.settings.iter().filter_map(|(name, settings)| {
-            Some((name.clone(), hexadecimal(&settings.sha256?)))
-        });
+        let pins = setup
+            .settings
+            .iter()
+            .filter_map(|(name, settings)| Some((name.clone(), hexadecimal(&settings.sha256?))));
         let catalog = Catalog::new(Sandbox::new(options)?, pins.collect());
         for builtin in BUILTIN {
             let pinned = setup.settings.get(builtin.name).is_some_and(|s| s.sha256.is_some());
@@ -166,8 +169,13 @@ impl Kinds {
 
     /// A prober that runs these plugins with this machine's network.
     pub(crate) fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
-        let mut options = CapabilityOptions::system()?;
-        options.root_files.clone_from(&setup.root_files);
+        let resolver = Resolver::system().or_else(|error| {
+            // What libc does too. A machine without a name server can still watch addresses.
+            warn!(%error, "names are asked for at 127.0.0.1:53");
+            Resolver::with_servers(&[SocketAddr::from((Ipv4Addr::LOCALHOST, 53))])
+        })?;
+        let root_files = setup.root_files.clone();
+        let options = CapabilityOptions { resolver, system_roots: true, root_files };
         Ok(SandboxProber::new(self, Capabilities::new(options)?))
     }
 }
@@ -176,7 +184,9 @@ impl Kinds {
 pub(crate) fn clamp_text(clamp: &IntervalClamp) -> String {
     let (kind, seconds) = (&clamp.kind, clamp.interval.as_secs());
     let what = match clamp.clamp {
-        Clamp::Negative => format!("is below 0: checks of {kind} run every {seconds} s, the default"),
+        Clamp::Negative => {
+            format!("is below 0: checks of {kind} run every {seconds} s, the default")
+        }
         Clamp::RaisedToMinimum => format!("is under the minimum of {kind}: {seconds} s is taken"),
         Clamp::LoweredToMaximum => format!("is over the maximum of {kind}: {seconds} s is taken"),
     };

@@ -62,7 +62,12 @@ const MOST: usize = 100_000;
 
 impl Plans {
     /// The plan of a config (JSON text), made now unless it is known.
-    pub(crate) async fn get(&self, kinds: &Kinds, plugin: &Plugin, config: &Arc<str>) -> Arc<Planned> {
+    pub(crate) async fn get(
+        &self,
+        kinds: &Kinds,
+        plugin: &Plugin,
+        config: &Arc<str>,
+    ) -> Arc<Planned> {
         let name = &plugin.manifest().name;
         if let Some(known) = self.known(name, plugin, config) {
             return known;
@@ -114,7 +119,7 @@ fn judge(kinds: &Kinds, kind: &str, config: &str, answer: Result<Plan, PlanError
         .filter(|endpoint| !allowed.iter().any(|pattern| pattern.matches(endpoint)))
         .map(|endpoint| {
             let line = grant_line(kind, endpoint);
-            format!("plan of {kind}: {endpoint} is not named by the check's config; to grant it: {line}")
+            format!("{kind} wants {endpoint}, which the check's config does not name; to grant it, add {line}")
         })
         .collect();
     match denied.first() {

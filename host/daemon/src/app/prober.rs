@@ -119,7 +119,12 @@ fn note(message: String) -> LogLine {
     LogLine { level: "warn", message }
 }
 
-fn without_run(check: &CheckSeen, subject: &str, outcome: Outcome, denied: Vec<String>) -> Evidence {
+fn without_run(
+    check: &CheckSeen,
+    subject: &str,
+    outcome: Outcome,
+    denied: Vec<String>,
+) -> Evidence {
     let subject = if subject.is_empty() { &check.target_name } else { subject };
     Evidence {
         outcome,
@@ -161,7 +166,7 @@ fn result(result: &CallResult) -> String {
         CallResult::Ok => "ok".to_owned(),
         CallResult::Failed(message) | CallResult::TimedOut(message) => message.clone(),
         CallResult::Denied { endpoint, grant_line } => {
-            format!("{endpoint} is not granted; to grant it: {grant_line}")
+            format!("{endpoint} is not granted; to grant it, add {grant_line}")
         }
     }
 }

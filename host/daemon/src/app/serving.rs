@@ -86,7 +86,6 @@ impl Host {
             registry: Arc::new(registry),
         };
         let api = tokio::spawn(api::serve(listener, api, api_stop.clone().cancelled_owned()));
-        info!("probehost {} listening on http://{address}", env!("CARGO_PKG_VERSION"));
         Ok(Self { store, monitor, schedule, api, api_stop, address })
     }
 
@@ -127,8 +126,7 @@ async fn save(
         }
     }
     let count = targets.len();
-    let saved =
-        store.sync_file_targets(targets, subjects, clock.now(), SYSTEM_PRINCIPAL).await?;
+    let saved = store.sync_file_targets(targets, subjects, clock.now(), SYSTEM_PRINCIPAL).await?;
     let (created, changed) = (saved.created.len(), saved.changed.len());
     info!(targets = count, created, changed, deleted = saved.deleted.len(), "targets of the file");
     Ok(saved)

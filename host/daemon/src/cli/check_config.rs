@@ -46,9 +46,15 @@ async fn report(path: &Path) -> Result<String, AppError> {
                         target.id.clone(),
                         check.name.clone(),
                         check.kind.clone(),
-                        check.interval.map_or("off".to_owned(), |every| format!("{} s", every.as_secs())),
+                        check
+                            .interval
+                            .map_or("off".to_owned(), |every| format!("{} s", every.as_secs())),
                         subject.clone(),
-                        plan.endpoints.iter().map(Endpoint::to_string).collect::<Vec<_>>().join(", "),
+                        plan.endpoints
+                            .iter()
+                            .map(Endpoint::to_string)
+                            .collect::<Vec<_>>()
+                            .join(", "),
                     ]),
                     Planned::Refused { wrong: Some((path, message)), .. } => {
                         errors.extend([config.plan_error(&id, path, message)]);

@@ -95,9 +95,10 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
     };
     let began = Instant::now();
     let cancel = CancellationToken::new();
-    let evidence = prober.probe(&check, began + timeout, &cancel).await.map_err(|none| match none {
-        NoEvidence::NotImplemented(help) | NoEvidence::Cancelled(help) => help,
-    })?;
+    let evidence =
+        prober.probe(&check, began + timeout, &cancel).await.map_err(|none| match none {
+            NoEvidence::NotImplemented(help) | NoEvidence::Cancelled(help) => help,
+        })?;
     Ok((plugin.title(), began.elapsed(), evidence))
 }
 
@@ -106,10 +107,10 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
 fn config(words: &[String], schema: &Value) -> Result<Value, String> {
     let mut config = Value::Object(Map::new());
     for word in words {
-        let (key, value) = word
-            .split_once('=')
-            .filter(|(key, _)| !key.is_empty())
-            .ok_or_else(|| format!("{word:?} is not key=value; for example url=https://example.com"))?;
+        let (key, value) =
+            word.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
+                format!("{word:?} is not key=value; for example url=https://example.com")
+            })?;
         let mut place = &mut config;
         let mut wanted = Some(schema);
         for part in key.split('.') {
@@ -163,7 +164,10 @@ fn as_text(title: &str, took: Duration, evidence: &Evidence) -> String {
     }
     for call in &evidence.calls {
         let (at, took) = (milliseconds(call.start), milliseconds(call.took));
-        text.push_str(&format!("  at {at}, {took}: {} {}: {}\n", call.capability, call.what, call.result));
+        text.push_str(&format!(
+            "  at {at}, {took}: {} {}: {}\n",
+            call.capability, call.what, call.result
+        ));
     }
     if !evidence.log.is_empty() {
         text.push_str("log\n");
@@ -227,7 +231,8 @@ mod tests {
 
     #[test]
     fn words_spell_a_config() {
-        let spelled = words(&["url=http://a/?x=1", "path=1", "redirects=2", "headers.x-n=3", "odd=[1]"]);
+        let spelled =
+            words(&["url=http://a/?x=1", "path=1", "redirects=2", "headers.x-n=3", "odd=[1]"]);
         let config = json!({
             "url": "http://a/?x=1", "path": "1", "redirects": 2, "headers": { "x-n": "3" }, "odd": [1],
         });

@@ -38,7 +38,10 @@ pub(crate) async fn status(args: StatusArgs) -> ExitCode {
     let answer: Answer = match serde_json::from_str(&text) {
         Ok(answer) => answer,
         Err(error) => {
-            eprintln!("probehost: {} does not answer as this version's API does: {error}", args.url);
+            eprintln!(
+                "probehost: {} does not answer as this version's API does: {error}",
+                args.url
+            );
             return ExitCode::from(UNKNOWN);
         }
     };
@@ -106,10 +109,10 @@ fn why(check: &CheckView) -> String {
     }
     match check.reason {
         None => String::new(),
-        Some(reason) => format!(
-            "{reason} ({} of {}): {}",
-            check.streak, check.failure_threshold, check.message
-        ),
+        Some(reason) if check.streak < check.failure_threshold => {
+            format!("{reason} ({} of {}): {}", check.streak, check.failure_threshold, check.message)
+        }
+        Some(reason) => format!("{reason} ×{}: {}", check.streak, check.message),
     }
 }
 

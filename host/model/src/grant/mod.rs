@@ -81,19 +81,19 @@ impl Grants {
     }
 }
 
-/// The line of the operator's config that grants `endpoint` to `plugin`:
-/// `plugins.http-head.allow = ["https://example.com:443"]`.
+/// The line of the operator's config that grants `endpoint` to `plugin`, and the table that it
+/// goes under: `allow = ["https://example.com:443"] under [plugins.http-head]`.
 #[must_use]
 pub fn grant_line(plugin: &str, endpoint: &Endpoint) -> String {
-    let mut line = String::from("plugins.");
+    let mut line = String::from("allow = [");
+    push_toml_string(&mut line, &endpoint.to_string());
+    line.push_str("] under [plugins.");
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !plugin.is_empty() && plugin.chars().all(bare) {
         line.push_str(plugin);
     } else {
         push_toml_string(&mut line, plugin);
     }
-    line.push_str(".allow = [");
-    push_toml_string(&mut line, &endpoint.to_string());
     line.push(']');
     line
 }

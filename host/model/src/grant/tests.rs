@@ -271,14 +271,14 @@ fn a_refusal_speaks() {
 fn grant_lines_are_toml() {
     assert_eq!(
         grant_line("http-head", &endpoint("https://example.com:443")),
-        "plugins.http-head.allow = [\"https://example.com:443\"]"
+        "allow = [\"https://example.com:443\"] under [plugins.http-head]"
     );
     assert_eq!(
         grant_line("x", &Endpoint::Container("a\"]\nb\\".to_owned())),
-        "plugins.x.allow = [\"container:a\\\"]\\u000Ab\\\\\"]"
+        "allow = [\"container:a\\\"]\\u000Ab\\\\\"] under [plugins.x]"
     );
     assert_eq!(
         grant_line("odd name", &endpoint("tcp://::1:22")),
-        "plugins.\"odd name\".allow = [\"tcp://[::1]:22\"]"
+        "allow = [\"tcp://[::1]:22\"] under [plugins.\"odd name\"]"
     );
 }
