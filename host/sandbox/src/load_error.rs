@@ -67,7 +67,7 @@ pub enum LoadError {
     )]
     Compile(String),
     /// It took too long to compile.
-    #[error("it took longer than {} s to compile, the limit; build it smaller, or raise the limit", .0.as_secs())]
+    #[error("it took longer than {} ms to compile, the limit; build it smaller, or raise the limit", .0.as_millis())]
     CompileTime(Duration),
     /// It can't say what it is.
     #[error("it can't describe itself: {0}")]

@@ -157,3 +157,26 @@ fn check(options: &Options) -> Result<(), SandboxError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P10: a setting out of its range is refused by its name, with what would be right.
+    #[test]
+    fn settings_have_ranges() {
+        let options = Options::default;
+        for (bad, name) in [
+            (Options { instances: 0, ..options() }, "instances"),
+            (Options { instances: 10_001, ..options() }, "instances"),
+            (Options { memory: 0, ..options() }, "memory"),
+            (Options { memory: (64 << 20) + 1, ..options() }, "memory"),
+            (Options { output: 10, ..options() }, "output"),
+            (Options { file_size: 0, ..options() }, "file_size"),
+            (Options { compile_time: Duration::ZERO, ..options() }, "compile_time"),
+        ] {
+            let error = Sandbox::new(bad).err().unwrap().to_string();
+            assert!(error.starts_with(name) && error.contains("; give "), "{error}");
+        }
+    }
+}

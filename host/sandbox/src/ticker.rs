@@ -41,3 +41,38 @@ impl Drop for Ticker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use wasmtime::Engine;
+
+    use super::*;
+
+    /// S8: no thread outlives what it is for.
+    #[test]
+    fn it_ends_with_its_engine() {
+        let engine = Engine::default();
+        let ticker = Ticker::start(engine.weak()).unwrap();
+        drop(engine);
+        let began = Instant::now();
+        while !ticker.thread.as_ref().unwrap().is_finished() {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "the thread goes on without an engine"
+            );
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// S8: dropping it waits for the thread, so the engine has no other holder afterwards.
+    #[test]
+    fn dropping_it_joins_the_thread() {
+        let engine = Engine::default();
+        drop(Ticker::start(engine.weak()).unwrap());
+        let weak = engine.weak();
+        drop(engine);
+        assert!(weak.upgrade().is_none());
+    }
+}

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::Duration;
 
 use probehost_model::Outcome;
-use probehost_sandbox::{Catalog, Changes, LoadError, PluginState, Source};
+use probehost_sandbox::{Catalog, Changes, LoadError, Options, PluginState, Sandbox, Source};
 use probehost_test_plugins::{CORE_MODULE, EMPTY_COMPONENT, component};
 
 use crate::support::{AMPLE, catalog, probe, small_sandbox};
@@ -88,6 +89,17 @@ async fn a_file_of_200_mb_is_refused() {
     );
     let [info] = &catalog.list()[..] else { panic!() };
     assert_eq!((info.name.as_str(), &info.sha256, info.size), ("large", &None, Some(200_000_000)));
+}
+
+/// G4: compiling has a limit too, and past it the catalog goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compiling_has_a_limit() {
+    let compile_time = Duration::from_millis(1);
+    let options = Options { instances: 1, compile_time, ..Options::default() };
+    let catalog = Catalog::new(Sandbox::new(options).unwrap(), BTreeMap::new());
+    let error = catalog.load_builtin("echo", component("echo")).await.unwrap_err();
+    assert!(matches!(error, LoadError::CompileTime(limit) if limit == compile_time), "{error}");
+    assert_eq!(catalog.list().len(), 1);
 }
 
 /// G1: a file replaces a built-in plugin, a bad version of it changes nothing, and when it is gone the
