@@ -5,7 +5,7 @@ mod app;
 mod cli;
 mod logging;
 
-pub use app::{Kinds, Planned, SandboxProber};
+pub use app::{AppError, Kinds, Planned, SandboxProber, Setup, check_seen};
 
 /// Runs the command line of `probehost`.
 #[must_use]

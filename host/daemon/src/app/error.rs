@@ -10,26 +10,43 @@ use probehost_store::StoreError;
 
 /// Why a host can't start. Every text says what to do.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AppError {
+pub enum AppError {
     /// The file, or what the plugins say of it.
     #[error("{0}")]
     Config(#[from] ConfigErrors),
+    /// The engine that plugins run in.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// What plugins can be given.
     #[error(transparent)]
     Capability(#[from] SetupError),
+    /// This machine's way to resolve names.
     #[error(transparent)]
     Resolver(#[from] SystemConfigError),
+    /// A built-in plugin.
     #[error(
         "the built-in plugin {name} does not load: {error}; this binary is broken, build it anew"
     )]
-    Builtin { name: &'static str, error: LoadError },
+    Builtin {
+        /// Its name.
+        name: &'static str,
+        /// What is wrong with it.
+        error: LoadError,
+    },
+    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The address of the API.
     #[error(
         "{address} can't be listened on ({error}); is another host running there? Choose another with [server] listen"
     )]
-    Listen { address: SocketAddr, error: std::io::Error },
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The API, while it served.
     #[error("the API ended: {0}")]
     Api(std::io::Error),
 }

@@ -20,21 +20,23 @@ use super::{AppError, SandboxProber};
 
 /// What the operator says of the plugins.
 #[derive(Debug, Default)]
-pub(crate) struct Setup {
+pub struct Setup {
     /// Where `*.wasm` files are.
-    pub(crate) directory: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Where compiled code is kept. None: nowhere.
-    pub(crate) cache: Option<PathBuf>,
+    pub cache: Option<PathBuf>,
     /// `[plugins.NAME]`.
-    pub(crate) settings: BTreeMap<String, PluginSettings>,
+    pub settings: BTreeMap<String, PluginSettings>,
     /// Further certificates to trust.
-    pub(crate) root_files: Vec<PathBuf>,
+    pub root_files: Vec<PathBuf>,
     /// Most probes at once.
-    pub(crate) concurrency: u32,
+    pub concurrency: u32,
 }
 
 impl Setup {
-    pub(crate) fn of(config: &Config) -> Self {
+    /// What a config says of them.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
         Self {
             directory: config.plugins.directory.clone(),
             cache: Some(config.plugins.cache.clone()),
@@ -57,7 +59,10 @@ pub struct Kinds {
 impl Kinds {
     /// Loads the built-in plugins and those of the directory. A bad file is logged and listed,
     /// and keeps nothing else from loading (contract G1, P9).
-    pub(crate) async fn load(setup: &Setup) -> Result<Self, AppError> {
+    ///
+    /// # Errors
+    /// The sandbox can't be set up, or a built-in plugin does not load.
+    pub async fn load(setup: &Setup) -> Result<Self, AppError> {
         let options = SandboxOptions {
             // A few places more than probes, for plans and descriptions.
             instances: setup.concurrency.saturating_add(8).min(10_000),
@@ -168,7 +173,10 @@ impl Kinds {
     }
 
     /// A prober that runs these plugins with this machine's network.
-    pub(crate) fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
+    ///
+    /// # Errors
+    /// A file of certificates, or this machine's way to resolve names, can't be used.
+    pub fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
         let resolver = Resolver::system().or_else(|error| {
             // What libc does too. A machine without a name server can still watch addresses.
             warn!(%error, "names are asked for at 127.0.0.1:53");

@@ -50,11 +50,8 @@ impl Listing for StoreListing {
 }
 
 /// A check of a target, with all that a probe of it needs.
-pub(crate) fn check_seen(
-    target: &Target,
-    check: &Check,
-    last_attempt_at: Option<Timestamp>,
-) -> CheckSeen {
+#[must_use]
+pub fn check_seen(target: &Target, check: &Check, last_attempt_at: Option<Timestamp>) -> CheckSeen {
     CheckSeen {
         id: target.check_id(check),
         target_name: target.name.clone(),

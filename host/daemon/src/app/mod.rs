@@ -7,11 +7,12 @@ mod planning;
 mod prober;
 mod serving;
 
-pub use kinds::Kinds;
+pub use error::AppError;
+pub use kinds::{Kinds, Setup};
+pub use listing::check_seen;
 pub use planning::Planned;
 pub use prober::SandboxProber;
 
-pub(crate) use error::AppError;
-pub(crate) use kinds::{Setup, clamp_text};
-pub(crate) use listing::{Known, check_seen};
+pub(crate) use kinds::clamp_text;
+pub(crate) use listing::Known;
 pub(crate) use serving::Host;
