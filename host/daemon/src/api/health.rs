@@ -1,15 +1,13 @@
-//! `GET /healthz` and `/metrics`.
+//! `GET /healthz`: whether the host can do its work.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use probehost_store::TransitionFilter;
-use prometheus_client::encoding::text::encode;
 use serde::Serialize;
 
 use super::Api;
-use super::error::ApiError;
 
 /// Whether the host can do its work.
 #[derive(Debug, Serialize)]
@@ -29,13 +27,4 @@ pub(crate) async fn healthz(State(api): State<Api>) -> Response {
     };
     let health = Health { status, version: env!("CARGO_PKG_VERSION"), store };
     (code, Json(health)).into_response()
-}
-
-pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
-    let mut text = String::new();
-    encode(&mut text, &api.registry).map_err(|error| {
-        ApiError::Internal(format!("the metrics could not be written: {error}"))
-    })?;
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

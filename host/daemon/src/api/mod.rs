@@ -6,6 +6,7 @@ mod error;
 mod guard;
 mod health;
 mod history;
+mod metrics;
 mod plugins;
 mod probe;
 mod targets;
@@ -84,7 +85,7 @@ fn router(api: Api) -> Router {
     Router::new()
         .nest("/api/v1", v1)
         .route("/healthz", get(health::healthz))
-        .route("/metrics", get(health::metrics))
+        .route("/metrics", get(metrics::metrics))
         .fallback(
             |request: Request| async move { ApiError::NoRoute(request.uri().path().to_owned()) },
         )
