@@ -94,7 +94,7 @@ impl Metrics {
             self.skipped.clone(),
         );
         registry.register(
-            "probe_write_refused",
+            "write_refused",
             "Results that did not land: overtaken, or the target changed meanwhile",
             self.refused.clone(),
         );
