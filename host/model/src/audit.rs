@@ -1,19 +1,15 @@
 //! What the audit keeps.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::reason::UnknownWord;
+use crate::words::words;
 use crate::{Status, Timestamp, Trigger};
 
 /// The principal of what the host does by itself (contract A1).
 pub const SYSTEM_PRINCIPAL: &str = "system:health";
 
 /// What an audit row is about (contract A1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A check's status changed.
     Transition,
@@ -25,39 +21,12 @@ pub enum Action {
     CapabilityDenied,
 }
 
-impl Action {
-    /// Every action.
-    pub const ALL: [Self; 4] =
-        [Self::Transition, Self::Probe, Self::TargetChanged, Self::CapabilityDenied];
-
-    /// The word for it in audit rows and API.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Transition => "transition",
-            Self::Probe => "probe",
-            Self::TargetChanged => "target-changed",
-            Self::CapabilityDenied => "capability-denied",
-        }
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Action {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|action| action.as_str() == text)
-            .ok_or_else(|| UnknownWord::new("action", text))
-    }
-}
+words!(Action, "action", {
+    Transition => "transition",
+    Probe => "probe",
+    TargetChanged => "target-changed",
+    CapabilityDenied => "capability-denied",
+});
 
 /// One row of the append-only audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,6 +18,7 @@ mod target;
 mod text;
 mod time;
 mod transition;
+mod words;
 
 pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
 pub use cadence::{next_due, phase_of};
@@ -32,3 +33,4 @@ pub use target::{Check, Role, Source, Target};
 pub use text::{MAX_MESSAGE_BYTES, sanitize};
 pub use time::Timestamp;
 pub use transition::{Transition, Trigger};
+pub use words::UnknownWord;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::words;
 use crate::{Reason, sanitize};
 
 /// A failure of the target.
@@ -66,8 +67,7 @@ impl Outcome {
 }
 
 /// The unit of a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number: a status code, a count.
     Number,
@@ -80,6 +80,14 @@ pub enum Unit {
     /// From 0 to 1.
     Ratio,
 }
+
+words!(Unit, "unit", {
+    Number => "number",
+    Seconds => "seconds",
+    Bytes => "bytes",
+    Days => "days",
+    Ratio => "ratio",
+});
 
 /// One number that a probe measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,19 +1,16 @@
 //! Targets and their checks.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::reason::UnknownWord;
+use crate::words::words;
 use crate::{CheckId, Thresholds, Timestamp};
 
 /// What a check's result means for its target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Role {
     /// Whether the target is up.
     #[default]
@@ -22,54 +19,21 @@ pub enum Role {
     Readiness,
 }
 
-impl Role {
-    /// Every role.
-    pub const ALL: [Self; 2] = [Self::Liveness, Self::Readiness];
-
-    /// The word for it in config, store and API.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Liveness => "liveness",
-            Self::Readiness => "readiness",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Role {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|role| role.as_str() == text)
-            .ok_or_else(|| UnknownWord::new("role", text))
-    }
-}
+words!(Role, "role", {
+    Liveness => "liveness",
+    Readiness => "readiness",
+});
 
 /// Who owns a target's definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The configuration file.
     File,
 }
 
-impl Source {
-    /// The word for it in store and API.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-        }
-    }
-}
+words!(Source, "source", {
+    File => "file",
+});
 
 /// One probe kind applied to one target, with every default already applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use probehost_model::{Check, Record, Source, Target, Thresholds, Timestamp};
+use probehost_model::{Check, Record, Target, Thresholds, Timestamp};
 use serde::de::DeserializeOwned;
 use sqlx::sqlite::SqliteRow;
 
@@ -58,7 +58,7 @@ fn stored(row: &SqliteRow) -> Result<Stored, StoreError> {
         name: rows::get(row, 1)?,
         labels: json(rows::get(row, 2)?, "labels")?,
         enabled: rows::get(row, 3)?,
-        source: source(rows::get(row, 4)?)?,
+        source: rows::word(rows::get(row, 4)?, "source")?,
         updated_at: Timestamp::from_micros(rows::get(row, 5)?),
         checks: Vec::new(),
     };
@@ -84,10 +84,6 @@ fn check(row: &SqliteRow, name: String) -> Result<Check, StoreError> {
 /// How long a stored time span is.
 fn span(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
-}
-
-fn source(text: &str) -> Result<Source, StoreError> {
-    json(&format!("\"{text}\""), "source")
 }
 
 fn json<T: DeserializeOwned>(text: &str, column: &'static str) -> Result<T, StoreError> {
