@@ -1,6 +1,7 @@
 //! The one error shape of the API.
 
 use axum::Json;
+use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use probehost_monitor::ProbeError;
@@ -26,6 +27,9 @@ pub(crate) enum ApiError {
     /// A parameter or body that can't be used.
     #[error("{0}")]
     Bad(String),
+    /// A body over the limit.
+    #[error("the body is larger than {} KiB; send none, or what the API's description says", super::BODY_LIMIT / 1024)]
+    TooLarge,
     /// No such path.
     #[error("there is nothing at {0}; the API is under /api/v1")]
     NoRoute(String),
@@ -67,6 +71,7 @@ impl ApiError {
             Self::NoRoute(_) => (StatusCode::NOT_FOUND, "no-such-path"),
             Self::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed"),
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "bad-request"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
             Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign-request"),
             Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store-unavailable"),
             Self::Probe(ProbeError::NotImplemented { .. }) => {
@@ -76,6 +81,22 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "abandoned")
             }
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+}
+
+impl From<PathRejection> for ApiError {
+    fn from(rejection: PathRejection) -> Self {
+        Self::Bad(rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for ApiError {
+    fn from(rejection: BytesRejection) -> Self {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            Self::TooLarge
+        } else {
+            Self::Bad(rejection.body_text())
         }
     }
 }

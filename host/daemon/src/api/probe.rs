@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::extract::{Path, State};
 use probehost_model::{Measurement, Outcome, Reason, Refusal, Status, Trigger};
 use probehost_monitor::{LogLine, ProbeCall, ProbeResult, Recording};
@@ -48,10 +49,11 @@ pub(crate) struct ProbeView {
 
 pub(crate) async fn probe(
     State(api): State<Api>,
-    Path((target, check)): Path<(String, String)>,
-    body: Bytes,
+    path: Result<Path<(String, String)>, PathRejection>,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ProbeView>, ApiError> {
-    let limit = limit(&body)?;
+    let Path((target, check)) = path?;
+    let limit = limit(&body?)?;
     let seen = api.check_seen(&target, &check).await?;
     let result = api.monitor.probe_by_hand(seen, PRINCIPAL, limit).await?;
     Ok(Json(ProbeView::from(&*result)))

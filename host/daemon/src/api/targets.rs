@@ -1,6 +1,7 @@
 //! `GET /api/v1/targets` and `/api/v1/targets/{id}`.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use probehost_store::StoredTarget;
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,9 @@ pub(crate) async fn list(State(api): State<Api>) -> Result<Json<Targets>, ApiErr
 
 pub(crate) async fn one(
     State(api): State<Api>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<TargetView>, ApiError> {
+    let Path(id) = id?;
     let stored = api.store.target(&id).await?.ok_or(ApiError::NoTarget(id))?;
     Ok(Json(view(&api, stored)))
 }

@@ -61,7 +61,10 @@ async fn fetch(url: &str) -> Result<String, String> {
         .build()
         .map_err(|error| format!("the HTTP client could not start: {error}"))?;
     let answer = client.get(&path).send().await.map_err(|error| {
-        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        // The innermost one is what the system said; those around it name layers of the client.
+        let first = std::error::Error::source(&error);
+        let cause = std::iter::successors(first, |error| error.source()).last();
+        let cause = cause.map(ToString::to_string).unwrap_or_default();
         format!("no host answers at {url} ({cause}); is `probehost serve` running there? Give its address with --url")
     })?;
     let status = answer.status();
