@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use probehost_test_support::http::{Answer, JsonClient};
@@ -250,4 +251,22 @@ pub(crate) fn text(value: &Value) -> &str {
 pub(crate) fn measured(probe: &Value, name: &str) -> Option<f64> {
     let all = probe["measurements"].as_array().unwrap();
     all.iter().find(|one| one["name"] == name)?["value"].as_f64()
+}
+
+/// What a command of the binary came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a command of the binary to its end.
+pub(crate) fn run(args: &[&str]) -> Ran {
+    let output = Command::new(BINARY).args(args).stdin(Stdio::null()).output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
 }
