@@ -97,7 +97,7 @@ async fn nothing_acknowledged_is_lost() {
     // Every third answer is a failure, so that statuses change all the time.
     let answers = AtomicUsize::new(0);
     let upstream = Upstream::http(move |_| {
-        let failing = answers.fetch_add(1, Ordering::SeqCst) % 3 == 0;
+        let failing = answers.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
         Response::new(if failing { 503 } else { 200 })
     });
     let mut config = Config::new();

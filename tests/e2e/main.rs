@@ -1,6 +1,14 @@
 //! End to end: the real binary, real upstreams, what the API and the command line say.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a helper of a test fails like the test itself"
+)]
+
 mod bad_input;
+mod by_hand;
 mod cli;
 mod crash;
 mod host;

@@ -97,7 +97,7 @@ async fn restarts_flip_nothing() {
     let targets: Vec<String> = (0..40).map(|number| format!("web-{number:02}")).collect();
     let mut config = Config::new().section("[probes]\nconcurrency = 8");
     for (number, target) in targets.iter().enumerate() {
-        let upstream = if number % 2 == 0 { &up } else { &down };
+        let upstream = if number.is_multiple_of(2) { &up } else { &down };
         config = config.head(target, "interval = 5\nfailure_threshold = 1", &upstream.url());
     }
     let mut host = config.start();
@@ -122,8 +122,9 @@ async fn restarts_flip_nothing() {
         host.restart(None);
     }
     assert!(answered >= 10, "{answered}");
-    let expected =
-        |number: usize| if number % 2 == 0 { "unknown>healthy" } else { "unknown>unhealthy" };
+    let expected = |number: usize| {
+        if number.is_multiple_of(2) { "unknown>healthy" } else { "unknown>unhealthy" }
+    };
     let mut found = BTreeMap::new();
     for (number, target) in targets.iter().enumerate() {
         let moves = host.transitions(target).await;
