@@ -17,6 +17,8 @@ pub(crate) struct Health {
     version: &'static str,
     /// `ok`, or what is wrong with it and what to do.
     store: String,
+    /// `ok`, or why the config file as it is now was not taken up; the one before still holds.
+    config: String,
 }
 
 pub(crate) async fn healthz(State(api): State<Api>) -> Response {
@@ -25,6 +27,7 @@ pub(crate) async fn healthz(State(api): State<Api>) -> Response {
         Ok(_) => (StatusCode::OK, "ok", "ok".to_owned()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", error.to_string()),
     };
-    let health = Health { status, version: env!("CARGO_PKG_VERSION"), store };
+    let config = api.reload.problem().unwrap_or_else(|| "ok".to_owned());
+    let health = Health { status, version: env!("CARGO_PKG_VERSION"), store, config };
     (code, Json(health)).into_response()
 }

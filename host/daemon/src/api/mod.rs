@@ -25,7 +25,7 @@ use probehost_store::Store;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-use crate::app::{Known, SandboxProber};
+use crate::app::{Known, ReloadState, SandboxProber};
 use error::ApiError;
 
 pub(crate) use view::{CheckView, TargetView};
@@ -42,6 +42,7 @@ pub(crate) struct Api {
     pub(crate) monitor: Monitor<Arc<SandboxProber>, Store>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) known: Known,
+    pub(crate) reload: ReloadState,
     pub(crate) registry: Arc<Registry>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use probehost_builtin::BUILTIN;
 use probehost_capability::resolve::Resolver;
@@ -52,8 +52,14 @@ impl Setup {
 pub struct Kinds {
     catalog: Arc<Catalog>,
     directory: Option<PathBuf>,
-    allowed: BTreeMap<String, Vec<Pattern>>,
-    limits: BTreeMap<String, u32>,
+    operator: RwLock<Arc<BTreeMap<String, Operator>>>,
+}
+
+/// What the operator says of one plugin, as far as it can change while the host runs.
+#[derive(Debug, Clone)]
+struct Operator {
+    allowed: Vec<Pattern>,
+    concurrency: Option<u32>,
 }
 
 impl Kinds {
@@ -83,23 +89,40 @@ impl Kinds {
                 Err(error) => return Err(AppError::Builtin { name: builtin.name, error }),
             }
         }
-        let mut kinds = Self {
+        let kinds = Self {
             catalog: Arc::new(catalog),
             directory: setup.directory.clone(),
-            allowed: BTreeMap::new(),
-            limits: BTreeMap::new(),
+            operator: RwLock::default(),
         };
+        kinds.set_operator(setup);
         kinds.load_directory().await;
-        for (name, settings) in &setup.settings {
-            let patterns = settings.allow.iter().map(|grant| grant.pattern.clone());
-            kinds.allowed.insert(name.clone(), patterns.collect());
-            kinds.limits.extend(settings.concurrency.map(|limit| (name.clone(), limit)));
-        }
         Ok(kinds)
     }
 
-    async fn load_directory(&self) {
-        let Some(directory) = &self.directory else { return };
+    /// Takes over what the operator says of each plugin now.
+    pub(crate) fn set_operator(&self, setup: &Setup) {
+        let fresh = setup.settings.iter().map(|(name, settings)| {
+            let allowed = settings.allow.iter().map(|grant| grant.pattern.clone()).collect();
+            (name.clone(), Operator { allowed, concurrency: settings.concurrency })
+        });
+        let fresh = Arc::new(fresh.collect());
+        *self.operator.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
+    fn operator(&self, kind: &str) -> Option<Operator> {
+        let all = Arc::clone(&self.operator.read().unwrap_or_else(PoisonError::into_inner));
+        all.get(kind).cloned()
+    }
+
+    /// Where further plugins are.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Loads what is new or has changed in the directory, and lets go of what is gone. Gives the
+    /// kinds that were loaded.
+    pub(crate) async fn load_directory(&self) -> Vec<String> {
+        let Some(directory) = &self.directory else { return Vec::new() };
         match self.catalog.load_dir(directory).await {
             Ok(changes) => {
                 for (path, error) in &changes.failed {
@@ -108,11 +131,18 @@ impl Kinds {
                 if !changes.loaded.is_empty() {
                     info!(plugins = changes.loaded.join(", "), "plugins loaded");
                 }
+                if !changes.removed.is_empty() {
+                    warn!(plugins = changes.removed.join(", "), "plugin files are gone");
+                }
+                changes.loaded
             }
-            Err(error) => warn!(
-                directory = %directory.display(), %error,
-                "the plugin directory can't be read; only the built-in plugins serve"
-            ),
+            Err(error) => {
+                warn!(
+                    directory = %directory.display(), %error,
+                    "the plugin directory can't be read; only what was loaded before serves"
+                );
+                Vec::new()
+            }
         }
     }
 
@@ -122,14 +152,16 @@ impl Kinds {
         &self.catalog
     }
 
-    pub(crate) fn allowed(&self, kind: &str) -> &[Pattern] {
-        self.allowed.get(kind).map(Vec::as_slice).unwrap_or_default()
+    /// What the operator allows a plugin besides what configs name.
+    pub(crate) fn allowed(&self, kind: &str) -> Vec<Pattern> {
+        self.operator(kind).map(|operator| operator.allowed).unwrap_or_default()
     }
 
     /// How many probes of a kind may run at once: what the operator says, else what it says.
     pub(crate) fn concurrency(&self, kind: &str) -> Option<u32> {
+        let all = Arc::clone(&self.operator.read().unwrap_or_else(PoisonError::into_inner));
         let own = || self.catalog.get(kind)?.manifest().concurrency;
-        self.limits.get(kind).copied().or_else(own)
+        all.get(kind).and_then(|operator| operator.concurrency).or_else(own)
     }
 
     /// What the config needs to know of a kind. None: it is not installed.

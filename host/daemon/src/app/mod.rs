@@ -5,6 +5,8 @@ mod kinds;
 mod listing;
 mod planning;
 mod prober;
+mod reloading;
+mod saving;
 mod serving;
 
 pub use error::AppError;
@@ -15,4 +17,5 @@ pub use prober::SandboxProber;
 
 pub(crate) use kinds::clamp_text;
 pub(crate) use listing::Known;
+pub(crate) use reloading::ReloadState;
 pub(crate) use serving::Host;

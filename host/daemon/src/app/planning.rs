@@ -82,6 +82,11 @@ impl Plans {
         planned
     }
 
+    /// Forgets all plans: what the operator allows has changed.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn known(&self, name: &str, plugin: &Plugin, config: &str) -> Option<Arc<Planned>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_plugin = all.get(name).filter(|of_plugin| same(&of_plugin.plugin, plugin))?;
@@ -131,7 +136,7 @@ fn judge(kinds: &Kinds, kind: &str, config: &str, answer: Result<Plan, PlanError
         },
         None => Planned::Ready {
             subject: plan.subject.clone(),
-            grants: Arc::new(Grants::new(named, allowed.to_vec())),
+            grants: Arc::new(Grants::new(named, allowed)),
             plan,
         },
     }

@@ -34,6 +34,11 @@ impl SandboxProber {
         self.kinds.problem(kind)
     }
 
+    /// Makes every plan anew: what the operator allows has changed.
+    pub(crate) fn forget_plans(&self) {
+        self.plans.clear();
+    }
+
     /// What a check of this kind and config (JSON text) will reach. None: no such plugin.
     pub async fn plan(&self, kind: &str, config: &Arc<str>) -> Option<Arc<Planned>> {
         let plugin = self.kinds.catalog().get(kind)?;

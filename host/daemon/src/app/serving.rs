@@ -1,54 +1,66 @@
 //! A running host: started from a config, stopped without losing what it knows.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use probehost_config::{Config, Resolved, Synchronous};
-use probehost_model::{SYSTEM_PRINCIPAL, Target};
+use probehost_config::{Config, Synchronous};
+use probehost_model::SYSTEM_PRINCIPAL;
 use probehost_monitor::{Clock, Metrics, Monitor, Schedule, Settings};
-use probehost_store::{Options as StoreOptions, SaveReport, Store};
+use probehost_store::{Options as StoreOptions, Store};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
 
-use super::kinds::clamp_text;
 use super::listing::StoreListing;
+use super::reloading::{ReloadState, Reloader};
+use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, SandboxProber, Setup};
 use crate::api::{self, Api};
 
-type HostMonitor = Monitor<Arc<SandboxProber>, Store>;
+pub(crate) type HostMonitor = Monitor<Arc<SandboxProber>, Store>;
+pub(crate) type HostSchedule = Schedule<Arc<SandboxProber>, Store, StoreListing>;
+
+/// How long a client may take to read its last answer when the host stops.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// A running host.
 pub(crate) struct Host {
     store: Store,
     monitor: HostMonitor,
-    schedule: Schedule<Arc<SandboxProber>, Store, StoreListing>,
+    schedule: Arc<HostSchedule>,
+    reloader: Arc<Reloader>,
+    reloading: JoinHandle<()>,
     api: JoinHandle<std::io::Result<()>>,
+    /// Ends the reloading first, and the API when nothing is left to answer.
+    stop: CancellationToken,
     api_stop: CancellationToken,
     address: SocketAddr,
 }
 
 impl Host {
-    /// Starts everything that the config asks for. Nothing is left running on an error.
-    pub(crate) async fn start(config: &Config) -> Result<Self, AppError> {
+    /// Starts everything that the config of `path` asks for, and takes up later changes of it.
+    /// Nothing is left running on an error.
+    pub(crate) async fn start(path: &Path, config: Config) -> Result<Self, AppError> {
         // First what needs no other: a second host on the same port changes nothing.
         let listen = config.server.listen;
         let taken = |error| AppError::Listen { address: listen, error };
         let listener = TcpListener::bind(listen).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
 
-        let setup = Setup::of(config);
+        let setup = Setup::of(&config);
         let kinds = Arc::new(Kinds::load(&setup).await?);
-        let resolved = kinds.resolve(config);
+        let resolved = kinds.resolve(&config);
         if !resolved.errors.is_empty() {
             return Err(resolved.errors.into());
         }
         log_resolved(&resolved, &kinds);
         let catalog = Arc::clone(kinds.catalog());
-        let prober = Arc::new(kinds.prober(&setup)?);
+        let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
 
         let mut options = StoreOptions::new(&config.store.path);
         options.synchronous = match config.store.synchronous {
@@ -57,11 +69,11 @@ impl Host {
         };
         let store = Store::open(options).await?;
         let clock = Clock::System;
-        let saved = match save(&store, &prober, resolved.targets, clock).await {
+        let saved = match save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await {
             Ok(saved) => saved,
             Err(error) => {
                 store.close().await;
-                return Err(error);
+                return Err(error.into());
             }
         };
         let metrics = Metrics::default();
@@ -71,11 +83,26 @@ impl Host {
 
         let concurrency = usize::try_from(config.probes.concurrency).unwrap_or(usize::MAX);
         let settings = Settings { concurrency, clock };
-        let monitor = Monitor::new(prober, store.clone(), settings, metrics);
+        let monitor = Monitor::new(prober, store.clone(), settings, metrics.clone());
         let known = Known::default();
         let listing = StoreListing { store: store.clone(), known: known.clone() };
-        let schedule = Schedule::new(monitor.clone(), listing);
+        let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
+
+        let state = ReloadState::default();
+        let reloader = Arc::new(Reloader {
+            path: path.to_owned(),
+            current: Mutex::new(config),
+            kinds,
+            store: store.clone(),
+            monitor: monitor.clone(),
+            schedule: Arc::clone(&schedule),
+            metrics,
+            asked: Notify::new(),
+            state: state.clone(),
+        });
+        let stop = CancellationToken::new();
+        let reloading = tokio::spawn(Arc::clone(&reloader).watch(stop.clone()));
 
         let api_stop = CancellationToken::new();
         let api = Api {
@@ -83,10 +110,11 @@ impl Host {
             monitor: monitor.clone(),
             catalog,
             known,
+            reload: state,
             registry: Arc::new(registry),
         };
         let api = tokio::spawn(api::serve(listener, api, api_stop.clone().cancelled_owned()));
-        Ok(Self { store, monitor, schedule, api, api_stop, address })
+        Ok(Self { store, monitor, schedule, reloader, reloading, api, stop, api_stop, address })
     }
 
     /// Where the API is served.
@@ -94,52 +122,29 @@ impl Host {
         self.address
     }
 
+    /// Takes up the config file and the plugin files as they are now.
+    pub(crate) fn reload(&self) {
+        self.reloader.asked.notify_one();
+    }
+
     /// Ends the schedule, cancels the probes that have no result yet, records those that have,
     /// finishes the answers of the API, and closes the store (contract S8).
     pub(crate) async fn stop(self) -> Result<(), AppError> {
+        self.stop.cancel();
+        let reloading = self.reloading.await;
         self.schedule.stop().await;
         self.monitor.stop().await;
         self.api_stop.cancel();
-        let api = self.api.await;
+        let mut api = self.api;
+        let ended = timeout(LAST_ANSWERS, &mut api).await;
+        api.abort();
         self.store.close().await;
-        match api {
-            Ok(ended) => ended.map_err(AppError::Api),
-            Err(failed) => Err(AppError::Api(std::io::Error::other(failed))),
+        let failed = |error| AppError::Api(std::io::Error::other(error));
+        reloading.map_err(failed)?;
+        match ended {
+            Ok(ended) => ended.map_err(failed)?.map_err(AppError::Api),
+            // A client that does not read is no reason to stay.
+            Err(_) => Ok(()),
         }
-    }
-}
-
-/// Makes the file's targets the stored ones. Each check's subject comes from its plan, so that
-/// a record that is reset already tells what will be probed (contract T7).
-async fn save(
-    store: &Store,
-    prober: &SandboxProber,
-    targets: Vec<Target>,
-    clock: Clock,
-) -> Result<SaveReport, AppError> {
-    let mut subjects = HashMap::new();
-    for target in &targets {
-        for check in &target.checks {
-            let planned = prober.plan(&check.kind, &check.config.to_string().into()).await;
-            let subject = planned.map(|planned| planned.subject().to_owned()).unwrap_or_default();
-            subjects.insert(target.check_id(check), subject);
-        }
-    }
-    let count = targets.len();
-    let saved = store.sync_file_targets(targets, subjects, clock.now(), SYSTEM_PRINCIPAL).await?;
-    let (created, changed) = (saved.created.len(), saved.changed.len());
-    info!(targets = count, created, changed, deleted = saved.deleted.len(), "targets of the file");
-    Ok(saved)
-}
-
-/// What an operator should know of the config: intervals that were changed, once each
-/// (contract S6), and kinds that are not installed (P9).
-fn log_resolved(resolved: &Resolved, kinds: &Kinds) {
-    for clamp in &resolved.clamps {
-        warn!("{}", clamp_text(clamp));
-    }
-    for missing in &resolved.missing_kinds {
-        let problem = kinds.problem(&missing.kind).unwrap_or_default();
-        warn!(check = %missing.check, at = %missing.location, problem, "not probed");
     }
 }

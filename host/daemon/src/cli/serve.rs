@@ -20,15 +20,15 @@ pub(crate) async fn serve(path: &Path) -> ExitCode {
         return fail(&format!("the log could not start: {error}"));
     }
     // Before anything runs, so that no signal falls into the gap.
-    let (mut terminate, mut interrupt) =
-        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-            (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
-            (Err(error), _) | (_, Err(error)) => {
-                return fail(&format!("signals can't be received: {error}"));
-            }
-        };
+    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let [mut terminate, mut interrupt, mut hangup] = match signals.map(signal) {
+        [Ok(terminate), Ok(interrupt), Ok(hangup)] => [terminate, interrupt, hangup],
+        [Err(error), ..] | [_, Err(error), _] | [.., Err(error)] => {
+            return fail(&format!("signals can't be received: {error}"));
+        }
+    };
     let host = tokio::select! {
-        started = Host::start(&config) => match started {
+        started = Host::start(path, config) => match started {
             Ok(host) => host,
             Err(error) => return fail(&error.to_string()),
         },
@@ -36,9 +36,12 @@ pub(crate) async fn serve(path: &Path) -> ExitCode {
         _ = interrupt.recv() => return ExitCode::SUCCESS,
     };
     println!("probehost listening on http://{}", host.address());
-    let signal = tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
+    let signal = loop {
+        tokio::select! {
+            _ = terminate.recv() => break "SIGTERM",
+            _ = interrupt.recv() => break "SIGINT",
+            _ = hangup.recv() => host.reload(),
+        }
     };
     info!(signal, "stopping");
     match host.stop().await {
