@@ -16,4 +16,5 @@ mod hostile;
 mod nginx;
 mod reachability;
 mod records;
+mod reloading;
 mod stopping;
