@@ -68,9 +68,7 @@ impl Plugin {
         let Loaded { sandbox, ready, .. } = &*self.0;
         let fault = |fault| PlanError::Fault { plugin: self.title(), fault };
         let answer =
-            pure(sandbox, async |store| ready.instantiate(store).await?.plan(store, config).await)
-                .await
-                .map_err(fault)?;
+            pure(sandbox, async |store| ready.plan(store, config).await).await.map_err(fault)?;
         match answer {
             Ok(plan) => v1::plan(plan, sandbox.options().output).map_err(fault),
             Err(error) => Err(v1::config_error(&error)),
@@ -86,8 +84,7 @@ impl std::fmt::Debug for Plugin {
 
 /// Asks a plugin what it is.
 pub(crate) async fn describe(sandbox: &Sandbox, ready: &v1::Ready) -> Result<Raw, Fault> {
-    let answer =
-        pure(sandbox, async |store| ready.instantiate(store).await?.describe(store).await).await?;
+    let answer = pure(sandbox, async |store| ready.describe(store).await).await?;
     let raw = v1::manifest(answer);
     let limit = sandbox.options().output;
     if raw.size() > limit { Err(Fault::Output { limit }) } else { Ok(raw) }

@@ -101,10 +101,7 @@ impl Plugin {
             check: check.to_owned(),
             timeout_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
         };
-        let call = async {
-            let instance = ready.instantiate(&mut store).await?;
-            instance.check(&mut store, config, &context).await
-        };
+        let call = ready.check(&mut store, config, &context);
         let answer = tokio::time::timeout_at(deadline + GRACE, call).await;
         stats.memory = store.data().limiter.memory;
         let report = match answer {

@@ -4,9 +4,12 @@ mod convert;
 mod http;
 mod log;
 
-use wasmtime::component::{Component, HasSelf, Linker};
+use wasmtime::component::{
+    Component, ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower,
+};
 use wasmtime::{Engine, Store};
 
+use crate::interfaces::{CONTRACT_VERSION, PROBE};
 use crate::state::State;
 
 #[allow(
@@ -27,6 +30,8 @@ mod bindings {
     });
 }
 
+use bindings::probehost::plugin::types as wit;
+
 pub(crate) use bindings::probehost::plugin::types::Context;
 pub(crate) use convert::{config_error, manifest, plan, report};
 
@@ -43,50 +48,78 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
 
 /// A plugin that is compiled and linked: all that a run still needs is an instance.
 #[derive(Clone)]
-pub(crate) struct Ready(bindings::PluginPre<State>);
-
-impl Ready {
-    /// Links a component; fails when it needs a function that the host lacks.
-    pub(crate) fn link(linker: &Linker<State>, component: &Component) -> wasmtime::Result<Self> {
-        bindings::PluginPre::new(linker.instantiate_pre(component)?).map(Self)
-    }
-
-    pub(crate) async fn instantiate(&self, store: &mut Store<State>) -> wasmtime::Result<Instance> {
-        self.0.instantiate_async(store).await.map(Instance)
-    }
+pub(crate) struct Ready {
+    instances: InstancePre<State>,
+    describe: ComponentExportIndex,
+    plan: ComponentExportIndex,
+    check: ComponentExportIndex,
 }
 
-/// A plugin's instance, for one run.
-pub(crate) struct Instance(bindings::Plugin);
+impl Ready {
+    /// Links a component; fails when it needs a function that the host lacks, or when one of its
+    /// own has other types than the contract's.
+    pub(crate) fn link(linker: &Linker<State>, component: &Component) -> wasmtime::Result<Self> {
+        let instances = linker.instantiate_pre(component)?;
+        // Compares the types of all functions, so that it shows now.
+        bindings::PluginPre::new(instances.clone())?;
+        let interface = format!("{PROBE}@{CONTRACT_VERSION}");
+        let probe = component.get_export_index(None, &interface);
+        let function = |name| {
+            component
+                .get_export_index(probe.as_ref(), name)
+                .ok_or_else(|| wasmtime::format_err!("{interface} has no function {name}"))
+        };
+        Ok(Self {
+            instances,
+            describe: function("describe")?,
+            plan: function("plan")?,
+            check: function("check")?,
+        })
+    }
 
-/// The plugin's answers as the contract's types; `convert` makes the product's of them.
-impl Instance {
+    /// Makes an instance and asks it what it is.
     pub(crate) async fn describe(
         &self,
         store: &mut Store<State>,
-    ) -> wasmtime::Result<bindings::probehost::plugin::types::Manifest> {
-        self.0.probehost_plugin_probe().call_describe(store).await
+    ) -> wasmtime::Result<wit::Manifest> {
+        let (manifest,) = self.call::<_, (wit::Manifest,)>(store, &self.describe, ()).await?;
+        Ok(manifest)
     }
 
+    /// Makes an instance and asks it what it will reach.
     pub(crate) async fn plan(
         &self,
         store: &mut Store<State>,
         config: &str,
-    ) -> wasmtime::Result<
-        Result<
-            bindings::probehost::plugin::types::Plan,
-            bindings::probehost::plugin::types::ConfigError,
-        >,
-    > {
-        self.0.probehost_plugin_probe().call_plan(store, config).await
+    ) -> wasmtime::Result<Result<wit::Plan, wit::ConfigError>> {
+        let (plan,) = self.call(store, &self.plan, (config,)).await?;
+        Ok(plan)
     }
 
+    /// Makes an instance and lets it probe.
     pub(crate) async fn check(
         &self,
         store: &mut Store<State>,
         config: &str,
         context: &Context,
-    ) -> wasmtime::Result<bindings::probehost::plugin::types::Report> {
-        self.0.probehost_plugin_probe().call_check(store, config, context).await
+    ) -> wasmtime::Result<wit::Report> {
+        let (report,) = self.call(store, &self.check, (config, context)).await?;
+        Ok(report)
+    }
+
+    /// The generated bindings would look up all three functions in every instance; a run calls one.
+    async fn call<Params, Return>(
+        &self,
+        store: &mut Store<State>,
+        function: &ComponentExportIndex,
+        params: Params,
+    ) -> wasmtime::Result<Return>
+    where
+        Params: ComponentNamedList + Lower,
+        Return: ComponentNamedList + Lift + 'static,
+    {
+        let instance = self.instances.instantiate_async(&mut *store).await?;
+        let function = instance.get_typed_func::<Params, Return>(&mut *store, function)?;
+        function.call_async(store, params).await
     }
 }
