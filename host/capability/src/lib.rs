@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use run::{Call, CallResult, Phase, Run, Timings, Trace, Waiting};
 
-use resolve::{Resolver, SystemConfigError};
+use resolve::{Resolver, ResolverError};
 
 /// How the capabilities are set up.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// When the machine's resolver configuration cannot be read.
-    pub fn system() -> Result<Self, SystemConfigError> {
+    /// When the resolver cannot be set up.
+    pub fn system() -> Result<Self, ResolverError> {
         Ok(Self { resolver: Resolver::system()?, system_roots: true, root_files: Vec::new() })
     }
 }

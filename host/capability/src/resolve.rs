@@ -8,11 +8,12 @@
 mod cache;
 mod hosts;
 mod system;
+mod watched;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub use system::SystemConfigError;
+pub use system::ResolverError;
 
 /// Who turns names into addresses.
 #[derive(Debug)]
@@ -52,12 +53,13 @@ pub enum ResolveError {
 }
 
 impl Resolver {
-    /// This machine's resolver: the name servers of `/etc/resolv.conf` and the hosts file.
+    /// This machine's resolver: the hosts file and the name servers of `/etc/resolv.conf`, each
+    /// read anew when it changes. Without a name server the one at 127.0.0.1:53 is asked.
     ///
     /// # Errors
     ///
-    /// When `/etc/resolv.conf` cannot be read or names no name server.
-    pub fn system() -> Result<Self, SystemConfigError> {
+    /// When the resolver cannot be set up.
+    pub fn system() -> Result<Self, ResolverError> {
         Ok(Self(Kind::System(Box::new(system::System::new()?))))
     }
 
@@ -66,7 +68,7 @@ impl Resolver {
     /// # Errors
     ///
     /// When `servers` is empty.
-    pub fn with_servers(servers: &[SocketAddr]) -> Result<Self, SystemConfigError> {
+    pub fn with_servers(servers: &[SocketAddr]) -> Result<Self, ResolverError> {
         Ok(Self(Kind::System(Box::new(system::System::with_servers(servers)?))))
     }
 

@@ -2,53 +2,33 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
 
-/// How often it is looked whether the file has changed.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+use super::watched::Watched;
 
 /// The names of a hosts file. A change of the file is noticed.
 #[derive(Debug)]
 pub(super) struct Hosts {
-    path: PathBuf,
-    known: Mutex<Known>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    looked: Option<Instant>,
-    changed: Option<SystemTime>,
-    names: HashMap<String, Vec<IpAddr>>,
+    file: Watched,
+    names: Mutex<HashMap<String, Vec<IpAddr>>>,
 }
 
 impl Hosts {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, known: Mutex::default() }
+    pub(super) fn new(file: Watched) -> Self {
+        Self { file, names: Mutex::default() }
     }
 
     /// The addresses of `name` (in lower case); None when the file does not have it.
     pub(super) fn get(&self, name: &str) -> Option<Vec<IpAddr>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN) {
-            self.look(&mut known);
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.file.has_changed() {
+            // A hosts file is small and in the page cache, so reading it here blocks nobody for
+            // long. No file is an empty one, as for every other program.
+            *names = std::fs::read(self.file.path())
+                .map(|bytes| parse(&String::from_utf8_lossy(&bytes)))
+                .unwrap_or_default();
         }
-        known.names.get(name).cloned()
-    }
-
-    /// A hosts file is small and in the page cache, so reading it here blocks nobody for long.
-    fn look(&self, known: &mut Known) {
-        known.looked = Some(Instant::now());
-        let changed = std::fs::metadata(&self.path).and_then(|file| file.modified()).ok();
-        if changed.is_some() && changed == known.changed {
-            return;
-        }
-        known.changed = changed;
-        // No file is an empty one, as for every other program.
-        known.names = std::fs::read(&self.path)
-            .map(|bytes| parse(&String::from_utf8_lossy(&bytes)))
-            .unwrap_or_default();
+        names.get(name).cloned()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The machine's own resolver configuration, asked through hickory.
 
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use hickory_resolver::TokioResolver;
@@ -13,67 +14,60 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::Name;
+use hickory_resolver::system_conf::parse_resolv_conf;
 
 use super::ResolveError;
 use super::cache::Cache;
 use super::hosts::Hosts;
+use super::watched::Watched;
 use crate::egress::is_own_fault;
 
-/// The resolver configuration of this machine cannot be used.
+/// A resolver could not be set up.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot use /etc/resolv.conf to resolve names: {0}; it needs a line like \"nameserver 192.0.2.53\""
-)]
-pub struct SystemConfigError(String);
+#[error("names cannot be resolved: {0}")]
+pub struct ResolverError(String);
 
+/// The hosts file and the name servers of this machine. A change of either is noticed: a host
+/// lives longer than the network that it was started in.
 pub(super) struct System {
     hosts: Hosts,
-    dns: TokioResolver,
-    cache: Cache,
+    /// None: the name servers were given, and stay.
+    config: Option<Watched>,
+    dns: RwLock<Arc<Dns>>,
+}
+
+/// One configuration of name servers, with the answers that they gave.
+struct Dns {
+    resolver: TokioResolver,
     search: Vec<Name>,
+    cache: Cache,
 }
 
 impl std::fmt::Debug for System {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("System").field("search", &self.search).finish_non_exhaustive()
+        f.debug_struct("System").field("hosts", &self.hosts).finish_non_exhaustive()
     }
 }
 
 impl System {
-    pub(super) fn new() -> Result<Self, SystemConfigError> {
-        let (config, options) = hickory_resolver::system_conf::read_system_conf()
-            .map_err(|error| SystemConfigError(error.to_string()))?;
-        Self::build(config, options)
+    pub(super) fn new() -> Result<Self, ResolverError> {
+        Self::following(Watched::new("/etc/resolv.conf"))
     }
 
-    pub(super) fn with_servers(servers: &[SocketAddr]) -> Result<Self, SystemConfigError> {
-        let servers = servers.iter().map(|server| {
-            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
-                .map(|mut connection| {
-                    connection.port = server.port();
-                    connection
-                })
-                .into();
-            NameServerConfig::new(server.ip(), true, connections)
-        });
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers.collect());
-        Self::build(config, ResolverOpts::default())
+    fn following(config: Watched) -> Result<Self, ResolverError> {
+        // What is read here has been seen.
+        config.has_changed();
+        let dns = Dns::read(config.path())?;
+        Ok(Self { config: Some(config), ..Self::fixed(dns) })
     }
 
-    fn build(config: ResolverConfig, mut options: ResolverOpts) -> Result<Self, SystemConfigError> {
-        let unusable = |error: NetError| SystemConfigError(error.to_string());
-        if config.name_servers().is_empty() {
-            return Err(SystemConfigError("it names no name server".to_owned()));
-        }
-        let search = config.search().to_vec();
-        // The hosts file and the search list are ours.
-        options.use_hosts_file = ResolveHosts::Never;
-        let dns = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
-            .with_options(options)
-            .build()
-            .map_err(unusable)?;
-        let hosts = Hosts::new(PathBuf::from("/etc/hosts"));
-        Ok(Self { hosts, dns, cache: Cache::default(), search })
+    pub(super) fn with_servers(servers: &[SocketAddr]) -> Result<Self, ResolverError> {
+        Dns::build(servers_config(servers), ResolverOpts::default()).map(Self::fixed)
+    }
+
+    fn fixed(dns: Dns) -> Self {
+        let hosts = Hosts::new(Watched::new("/etc/hosts"));
+        Self { hosts, config: None, dns: RwLock::new(Arc::new(dns)) }
     }
 
     pub(super) fn hosts(&self, name: &str) -> Option<Vec<IpAddr>> {
@@ -82,13 +76,57 @@ impl System {
 
     /// The addresses of `name`, asked for where they are not known.
     pub(super) async fn lookup(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        if let Some(known) = self.cache.get(name, Instant::now()) {
+        let dns = self.dns();
+        if let Some(known) = dns.cache.get(name, Instant::now()) {
             return Ok(known);
         }
-        let found = self.find(name).await?;
+        let found = dns.find(name).await?;
         let addresses: Vec<_> = found.iter().collect();
-        self.cache.put(name, &addresses, found.valid_until(), Instant::now());
+        dns.cache.put(name, &addresses, found.valid_until(), Instant::now());
         Ok(addresses)
+    }
+
+    fn dns(&self) -> Arc<Dns> {
+        if let Some(config) = self.config.as_ref().filter(|config| config.has_changed()) {
+            match Dns::read(config.path()) {
+                Ok(fresh) => {
+                    *self.dns.write().unwrap_or_else(PoisonError::into_inner) = fresh.into()
+                }
+                Err(error) => tracing::warn!(%error, "the name servers before are asked on"),
+            }
+        }
+        Arc::clone(&self.dns.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Dns {
+    /// As a file like `/etc/resolv.conf` says. Where it is missing, or names no server, the one
+    /// on this machine is asked, which is what the C library does.
+    fn read(path: &Path) -> Result<Self, ResolverError> {
+        let read = std::fs::read(path).map_err(NetError::from).and_then(parse_resolv_conf);
+        match read {
+            Ok((config, options)) => Self::build(config, options),
+            Err(error) => {
+                let file = path.display();
+                tracing::warn!(%error, "{file} names no server: names are asked for at 127.0.0.1:53");
+                let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 53));
+                Self::build(servers_config(&[local]), ResolverOpts::default())
+            }
+        }
+    }
+
+    fn build(config: ResolverConfig, mut options: ResolverOpts) -> Result<Self, ResolverError> {
+        if config.name_servers().is_empty() {
+            return Err(ResolverError("no name server is given".to_owned()));
+        }
+        let search = config.search().to_vec();
+        // The hosts file and the search list are ours.
+        options.use_hosts_file = ResolveHosts::Never;
+        let resolver = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+            .with_options(options)
+            .build()
+            .map_err(|error| ResolverError(error.to_string()))?;
+        Ok(Self { resolver, search, cache: Cache::default() })
     }
 
     /// Asks for `name` as it is; one without a dot first with each name of the search list.
@@ -111,8 +149,21 @@ impl System {
     }
 
     async fn ask(&self, absolute: Name, name: &str) -> Result<LookupIp, ResolveError> {
-        self.dns.lookup_ip(absolute).await.map_err(|error| classify(name.to_owned(), &error))
+        self.resolver.lookup_ip(absolute).await.map_err(|error| classify(name.to_owned(), &error))
     }
+}
+
+fn servers_config(servers: &[SocketAddr]) -> ResolverConfig {
+    let servers = servers.iter().map(|server| {
+        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
+            .map(|mut connection| {
+                connection.port = server.port();
+                connection
+            })
+            .into();
+        NameServerConfig::new(server.ip(), true, connections)
+    });
+    ResolverConfig::from_parts(None, Vec::new(), servers.collect())
 }
 
 fn classify(name: String, error: &NetError) -> ResolveError {
@@ -132,5 +183,34 @@ fn classify(name: String, error: &NetError) -> ResolveError {
             ResolveError::Host { name, why: "too many questions are under way".to_owned() }
         }
         other => ResolveError::Temporary { name, why: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(system: &System) -> Vec<String> {
+        system.dns().search.iter().map(ToString::to_string).collect()
+    }
+
+    /// A host lives longer than the network that it was started in: other name servers are
+    /// taken up, a file that is gone leaves the server on this machine.
+    #[test]
+    fn a_change_of_the_name_servers_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("resolv.conf");
+        let system = System::following(Watched::closely(&path)).unwrap();
+        assert!(search(&system).is_empty());
+        for (second, domain) in [(1, "one.example."), (2, "two.example.")] {
+            std::fs::write(&path, format!("nameserver 192.0.2.53\nsearch {domain}\n")).unwrap();
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(second);
+            std::fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+            assert_eq!(search(&system), [domain]);
+        }
+        let before = system.dns();
+        assert!(Arc::ptr_eq(&before, &system.dns()), "nothing has changed, so answers are kept");
+        std::fs::remove_file(&path).unwrap();
+        assert!(search(&system).is_empty());
     }
 }

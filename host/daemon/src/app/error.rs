@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use probehost_capability::SetupError;
-use probehost_capability::resolve::SystemConfigError;
+use probehost_capability::resolve::ResolverError;
 use probehost_config::ConfigErrors;
 use probehost_sandbox::{LoadError, SandboxError};
 use probehost_store::StoreError;
@@ -22,7 +22,7 @@ pub enum AppError {
     Capability(#[from] SetupError),
     /// This machine's way to resolve names.
     #[error(transparent)]
-    Resolver(#[from] SystemConfigError),
+    Resolver(#[from] ResolverError),
     /// A built-in plugin.
     #[error(
         "the built-in plugin {name} does not load: {error}; this binary is broken, build it anew"

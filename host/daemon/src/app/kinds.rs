@@ -1,7 +1,6 @@
 //! The probe kinds of a host: its plugins, and what the operator says of each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -209,11 +208,7 @@ impl Kinds {
     /// # Errors
     /// A file of certificates, or this machine's way to resolve names, can't be used.
     pub fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
-        let resolver = Resolver::system().or_else(|error| {
-            // What libc does too. A machine without a name server can still watch addresses.
-            warn!(%error, "names are asked for at 127.0.0.1:53");
-            Resolver::with_servers(&[SocketAddr::from((Ipv4Addr::LOCALHOST, 53))])
-        })?;
+        let resolver = Resolver::system()?;
         let root_files = setup.root_files.clone();
         let options = CapabilityOptions { resolver, system_roots: true, root_files };
         Ok(SandboxProber::new(self, Capabilities::new(options)?))
