@@ -1,9 +1,13 @@
 //! The command line: what it prints, and its exit codes.
 
+use std::path::Path;
+use std::process::Command;
+
+use probehost_test_support::certs::Ca;
 use probehost_test_support::upstream::{ClosedPort, Upstream};
 use serde_json::Value;
 
-use crate::host::{BY_HAND, Config, PluginDir, Ran, run, text};
+use crate::host::{BINARY, BY_HAND, Config, PluginDir, Ran, run, text};
 
 /// Times and ports differ from run to run: `0.4 ms` becomes `# ms`, and a port `PORT`.
 fn steady(printed: &str, port: u16) -> String {
@@ -221,6 +225,29 @@ fn check_config() {
     // S6: each clamp is told once.
     assert!(lines[4].contains("under the minimum of http-head: 5 s is taken"), "{lines:?}");
     assert_eq!(lines[5..], ["", "FILE is fine: 3 targets, 3 checks"]);
+}
+
+/// The demo's configuration passes as it is written. The demo is built with the workspace; alone,
+/// by `cargo build -p probehost-demo`.
+#[test]
+fn check_config_of_the_demo() {
+    let demo = Path::new(BINARY).with_file_name("demo-fleet");
+    if !demo.exists() {
+        let text =
+            "cli::check_config_of_the_demo: cargo build -p probehost-demo builds what it needs";
+        assert!(std::env::var_os("CI").is_none(), "{text}");
+        eprintln!("SKIPPED {text}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let wrote = Command::new(demo).arg("--config-only").arg("--dir").arg(dir.path()).output();
+    assert!(wrote.unwrap().status.success());
+    // A running fleet writes its own.
+    std::fs::write(dir.path().join("demo-ca.pem"), Ca::new().unwrap().pem()).unwrap();
+    let ran = run(&["check-config", dir.path().join("probehost.toml").to_str().unwrap()]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.ends_with("is fine: 9 targets, 9 checks\n"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("note:"), "{}", ran.stdout);
 }
 
 /// `--help` names every command, and each has a help of its own.
