@@ -10,6 +10,8 @@ use probehost_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::app::CLOCK_TOLERANCE;
+
 /// A target with the state of its checks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TargetView {
@@ -44,7 +46,7 @@ pub(crate) struct CheckView {
     /// When the last conclusive probe ended, and how long ago that is.
     pub(crate) checked_at: Option<String>,
     pub(crate) age_seconds: Option<f64>,
-    /// No conclusive result for three intervals.
+    /// No conclusive result for three intervals, or one from a time that has not come yet.
     pub(crate) stale: bool,
     pub(crate) last_success_at: Option<String>,
     pub(crate) last_attempt_at: Option<String>,
@@ -115,7 +117,7 @@ impl CheckView {
             inconclusive_threshold: check.thresholds.inconclusive,
             checked_at: text(record.checked_at),
             age_seconds: age.map(|age| age.as_secs_f64()),
-            stale: is_stale(age, check.interval),
+            stale: is_stale(record.checked_at, now, check.interval),
             last_success_at: text(record.last_success_at),
             last_attempt_at: text(record.last_attempt_at),
             last_error: record.last_error,
@@ -128,10 +130,12 @@ impl CheckView {
     }
 }
 
-/// Whether a result of that age is past three effective intervals (contract S6). Without an
-/// interval nothing is expected, and nothing is late.
-fn is_stale(age: Option<Duration>, interval: Option<Duration>) -> bool {
-    matches!((age, interval), (Some(age), Some(interval)) if age > interval * 3)
+/// Whether a result is past three effective intervals (contract S6). Without an interval nothing
+/// is expected, and nothing is late. A result from a time that has not come yet (the clock was
+/// set back) keeps later ones from landing, so that one is no news either.
+fn is_stale(checked_at: Option<Timestamp>, now: Timestamp, interval: Option<Duration>) -> bool {
+    let (Some(at), Some(interval)) = (checked_at, interval) else { return false };
+    now.since(at) > interval * 3 || at > now.plus(CLOCK_TOLERANCE)
 }
 
 /// The worst of several statuses; `unknown` of none.
@@ -215,12 +219,17 @@ mod tests {
     /// S6: stale is past three effective intervals, and never when probing is off.
     #[test]
     fn stale_is_past_three_intervals() {
-        let seconds = Duration::from_secs;
-        let minute = Some(seconds(60));
-        assert!(!is_stale(Some(seconds(180)), minute));
-        assert!(is_stale(Some(seconds(181)), minute));
-        assert!(!is_stale(Some(seconds(9999)), None));
-        assert!(!is_stale(None, minute));
+        let now = Timestamp::from_micros(1_764_456_769_000_000);
+        let ago =
+            |seconds: i64| Some(Timestamp::from_micros(now.as_micros() - seconds * 1_000_000));
+        let minute = Some(Duration::from_secs(60));
+        assert!(!is_stale(ago(180), now, minute));
+        assert!(is_stale(ago(181), now, minute));
+        assert!(!is_stale(ago(9999), now, None));
+        assert!(!is_stale(None, now, minute));
+        // A clock that is set a little back is nothing; a result from tomorrow is no news.
+        assert!(!is_stale(ago(-5), now, minute));
+        assert!(is_stale(ago(-86_400), now, minute));
     }
 
     #[test]

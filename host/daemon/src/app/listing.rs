@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Target, Timestamp};
+use probehost_monitor::Clock;
 use probehost_monitor::ports::{CheckSeen, Listing};
 use probehost_store::{Store, StoreError};
+use tracing::warn;
 
 /// The checks as they were last listed, for when the store can't be reached.
 #[derive(Debug, Clone, Default)]
@@ -29,11 +32,16 @@ impl Known {
 pub(crate) struct StoreListing {
     pub(crate) store: Store,
     pub(crate) known: Known,
+    pub(crate) clock: Clock,
 }
+
+/// How far ahead of the clock a record may be: what a time server corrects in passing.
+pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
 impl Listing for StoreListing {
     async fn checks(&self) -> Result<Vec<CheckSeen>, StoreError> {
         let mut checks = Vec::new();
+        let horizon = self.clock.now().plus(CLOCK_TOLERANCE);
         for stored in self.store.targets().await? {
             if !stored.target.enabled {
                 continue;
@@ -41,7 +49,15 @@ impl Listing for StoreListing {
             for check in &stored.target.checks {
                 let record = stored.records.get(&check.name);
                 let last_attempt_at = record.and_then(|record| record.last_attempt_at);
-                checks.push(check_seen(&stored.target, check, last_attempt_at));
+                let seen = check_seen(&stored.target, check, last_attempt_at);
+                if let Some(ahead) = last_attempt_at.filter(|last| *last > horizon) {
+                    warn!(
+                        check = %seen.id,
+                        "its last result is from {ahead}, a time that has not come yet: the clock was \
+                         set back, and no result lands before then; set the clock right"
+                    );
+                }
+                checks.push(seen);
             }
         }
         self.known.set(&checks);

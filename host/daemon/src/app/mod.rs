@@ -16,6 +16,6 @@ pub use planning::Planned;
 pub use prober::SandboxProber;
 
 pub(crate) use kinds::clamp_text;
-pub(crate) use listing::Known;
+pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::Host;

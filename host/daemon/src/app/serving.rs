@@ -85,7 +85,7 @@ impl Host {
         let settings = Settings { concurrency, clock };
         let monitor = Monitor::new(prober, store.clone(), settings, metrics.clone());
         let known = Known::default();
-        let listing = StoreListing { store: store.clone(), known: known.clone() };
+        let listing = StoreListing { store: store.clone(), known: known.clone(), clock };
         let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
 
