@@ -24,17 +24,14 @@ async fn stop_with_probes_in_flight(signal: impl Fn(&mut Host)) {
         config.head(target, "interval = 5\ntimeout = 3600", &upstream.url())
     });
     let mut host = config.start();
-    // P4: one by hand too; its caller is told.
+    let open = || async { upstream.open_connections() };
+    eventually("every probe is in flight", LIMIT, open, |open| *open == IN_FLIGHT).await;
+    // P4: one by hand too, after the scheduled one, which it would have kept away; its caller is
+    // told.
     let api = host.api.clone();
     let path = "/api/v1/targets/web-0/checks/http-head/probe";
     let by_hand = tokio::spawn(async move { api.post(path, &serde_json::json!({})).await });
-    eventually(
-        "every probe is in flight",
-        LIMIT,
-        || async { upstream.open_connections() },
-        |open| *open == IN_FLIGHT + 1,
-    )
-    .await;
+    eventually("one by hand is too", LIMIT, open, |open| *open == IN_FLIGHT + 1).await;
     signal(&mut host);
     let status = host.host.process().wait(PROMPTLY).unwrap();
     assert_eq!(status.code(), Some(0), "{}", host.output());
@@ -43,8 +40,7 @@ async fn stop_with_probes_in_flight(signal: impl Fn(&mut Host)) {
     let error = &answer.json().unwrap()["error"];
     assert_eq!(error["code"], "abandoned");
     assert!(text(&error["message"]).contains(&upstream.address().to_string()), "{error}");
-    let gone = || async { upstream.open_connections() };
-    eventually("every connection is closed", LIMIT, gone, |open| *open == 0).await;
+    eventually("every connection is closed", LIMIT, open, |open| *open == 0).await;
 
     // What was cancelled has left nothing behind.
     host.restart(Some(&targets.iter().fold(Config::new(), |config, target| {
