@@ -62,11 +62,11 @@ enum ReloadError {
 }
 
 impl Reloader {
-    /// Looks for changes until `stop`, and at once when asked.
-    pub(crate) async fn watch(self: Arc<Self>, stop: CancellationToken) {
+    /// Looks for changes since `taken_up` until `stop`, and at once when asked. What changed
+    /// while the host was starting is such a change too.
+    pub(crate) async fn watch(self: Arc<Self>, mut taken_up: Look, stop: CancellationToken) {
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut taken_up = self.look();
         let mut before = taken_up.clone();
         loop {
             let asked = tokio::select! {
@@ -154,19 +154,24 @@ impl Reloader {
         Ok(probed)
     }
 
-    /// What tells one state of the files from another.
     fn look(&self) -> Look {
-        // The content, not its time: a swapped symlink or a restored copy can have an old one.
-        let config = std::fs::read(&self.path).ok();
-        let plugins = self.kinds.directory().map(files).unwrap_or_default();
-        Look { config, plugins }
+        Look::at(&self.path, self.kinds.directory())
     }
 }
 
+/// What tells one state of the files from another.
 #[derive(Debug, Clone, PartialEq)]
-struct Look {
+pub(crate) struct Look {
     config: Option<Vec<u8>>,
     plugins: Vec<File>,
+}
+
+impl Look {
+    pub(crate) fn at(path: &Path, directory: Option<&Path>) -> Self {
+        // The content, not its time: a swapped symlink or a restored copy can have an old one.
+        let config = std::fs::read(path).ok();
+        Self { config, plugins: directory.map(files).unwrap_or_default() }
+    }
 }
 
 /// A plugin file: its path, size, and when and as which file it was written.

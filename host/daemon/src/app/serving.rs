@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::listing::StoreListing;
-use super::reloading::{ReloadState, Reloader};
+use super::reloading::{Look, ReloadState, Reloader};
 use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, SandboxProber, Setup};
 use crate::api::{self, Api};
@@ -46,6 +46,8 @@ impl Host {
     /// Starts everything that the config of `path` asks for, and takes up later changes of it.
     /// Nothing is left running on an error.
     pub(crate) async fn start(path: &Path, config: Config) -> Result<Self, AppError> {
+        // Compiling plugins takes a while, and the files can change meanwhile.
+        let taken_up = Look::at(path, config.plugins.directory.as_deref());
         // First what needs no other: a second host on the same port changes nothing.
         let listen = config.server.listen;
         let taken = |error| AppError::Listen { address: listen, error };
@@ -102,7 +104,7 @@ impl Host {
             state: state.clone(),
         });
         let stop = CancellationToken::new();
-        let reloading = tokio::spawn(Arc::clone(&reloader).watch(stop.clone()));
+        let reloading = tokio::spawn(Arc::clone(&reloader).watch(taken_up, stop.clone()));
 
         let api_stop = CancellationToken::new();
         let api = Api {
