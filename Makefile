@@ -33,7 +33,7 @@ bench: setup ## Costs as ratios within one run: sandbox, probes, records.
 	cargo bench --locked -p probehost --bench probes
 
 .PHONY: soak
-soak: setup ## The long forms of the crash and load tests (about 20 minutes).
+soak: setup ## The long form of the crash test: a hundred kills (about 5 minutes).
 	PROBEHOST_SOAK=1 cargo test --locked -p probehost --test e2e -- --nocapture
 
 .PHONY: release
