@@ -24,7 +24,8 @@ const TARGETS: usize = 100;
 pub(crate) fn bench() -> Result<(), Failed> {
     report::part("HEAD probes asked over HTTP of a running process, 16 in flight");
     let upstream = Upstream::start()?;
-    let host = hosts::probehost(&upstream.url(), TARGETS, None)?;
+    let home = hosts::home(&upstream.url(), TARGETS, 0)?;
+    let host = hosts::probehost(&home)?;
     let Some(blackbox) = hosts::blackbox()? else {
         println!(
             "  blackbox_exporter is not installed; to compare with it: \

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    _folder: TempDir,
+    /// What it reads, when that is its own.
+    _folder: Option<TempDir>,
     /// Where it is asked: `http://127.0.0.1:1234`.
     pub(crate) url: String,
 }
@@ -38,15 +39,10 @@ impl Drop for Running {
     }
 }
 
-/// `probehost serve` with `targets` targets whose checks probe below `url`.
-/// None for `interval`: by hand only.
-pub(crate) fn probehost(
-    url: &str,
-    targets: usize,
-    interval: Option<u32>,
-) -> Result<Running, Failed> {
+/// A folder with a config of `targets` targets, whose checks probe below `url`.
+/// `interval` is in seconds; with 0 they are probed by hand only.
+pub(crate) fn home(url: &str, targets: usize, interval: u32) -> Result<TempDir, Failed> {
     let folder = tempfile::tempdir()?;
-    let interval = interval.unwrap_or(0);
     let mut config = "[server]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"warn\"\n".to_owned();
     for number in 0..targets {
         write!(
@@ -56,17 +52,25 @@ pub(crate) fn probehost(
             id(number)
         )?;
     }
-    let path = folder.path().join("probehost.toml");
-    std::fs::write(&path, config)?;
+    std::fs::write(config_of(&folder), config)?;
+    Ok(folder)
+}
+
+fn config_of(home: &TempDir) -> PathBuf {
+    home.path().join("probehost.toml")
+}
+
+/// `probehost serve` in its home. The first start there compiles the plugin.
+pub(crate) fn probehost(home: &TempDir) -> Result<Running, Failed> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_probehost"))
         .arg("serve")
         .arg("--config")
-        .arg(&path)
+        .arg(config_of(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take();
-    let mut running = Running { child, _folder: folder, url: String::new() };
+    let mut running = Running { child, _folder: None, url: String::new() };
     let mut line = String::new();
     if let Some(stdout) = stdout {
         BufReader::new(stdout).read_line(&mut line)?;
@@ -97,7 +101,7 @@ pub(crate) fn blackbox() -> Result<Option<Running>, Failed> {
         .arg("--log.level=error")
         .stdin(Stdio::null())
         .spawn()?;
-    let running = Running { child, _folder: folder, url: format!("http://{address}") };
+    let running = Running { child, _folder: Some(folder), url: format!("http://{address}") };
     wait_for(address)?;
     Ok(Some(running))
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use crate::upstream::Upstream;
 use crate::{Failed, cost, hosts, report};
 
@@ -16,7 +18,13 @@ const AIM_MIB: f64 = 60.0;
 pub(crate) fn bench() -> Result<(), Failed> {
     report::part("Memory of `probehost serve` with 100 checks of http-head, every 5 s");
     let upstream = Upstream::start()?;
-    let host = hosts::probehost(&upstream.url(), TARGETS, Some(INTERVAL))?;
+    let home = hosts::home(&upstream.url(), TARGETS, INTERVAL)?;
+    watch(&home, "first start, which compiles the plugin")?;
+    watch(&home, "any later start")
+}
+
+fn watch(home: &TempDir, start: &str) -> Result<(), Failed> {
+    let host = hosts::probehost(home)?;
     let mib = |file: &str, name: &str| {
         Ok::<f64, Failed>(cost::kib(host.pid(), file, name)? as f64 / 1024.0)
     };
@@ -25,18 +33,14 @@ pub(crate) fn bench() -> Result<(), Failed> {
         std::thread::sleep(Duration::from_secs(1));
         most = most.max(mib("status", "VmRSS")?);
     }
-    let (resident, anonymous) = (mib("status", "VmRSS")?, mib("status", "RssAnon")?);
-    let proportional = mib("smaps_rollup", "Pss")?;
+    let (anonymous, files) = (mib("status", "RssAnon")?, mib("status", "RssFile")?);
+    let (proportional, peak) = (mib("smaps_rollup", "Pss")?, mib("status", "VmHWM")?);
     let cpu = cost::of(host.pid())?.as_secs_f64();
-    report::below(&format!("resident, the most in {SECONDS} s"), most, AIM_MIB, "MiB");
-    let parts = format!("{resident:.1} MiB, of which {anonymous:.1} MiB are no files");
-    report::figure("resident at the end", &parts);
-    report::figure("shared pages counted in proportion (PSS)", &format!("{proportional:.1} MiB"));
-    let peak = mib("status", "VmHWM")?;
-    report::figure("at its most, while the plugin was compiled", &format!("{peak:.1} MiB"));
-    report::figure(
-        "CPU, the start and the compiling of the plugin included",
-        &format!("{cpu:.2} s"),
+    report::below(&format!("{start}: resident"), most, AIM_MIB, "MiB");
+    let parts = format!(
+        "{anonymous:.1} MiB its own, {files:.1} MiB of files; PSS {proportional:.1}, peak {peak:.1} MiB"
     );
+    report::figure("  of which", &parts);
+    report::figure("  CPU, the start included", &format!("{cpu:.2} s in {SECONDS} s"));
     Ok(())
 }
