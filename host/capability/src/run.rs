@@ -207,9 +207,15 @@ impl Run {
         state.keep(cut.into_call(self.0.started, timings, result));
     }
 
-    /// The time that the run had.
+    /// The time that the run had, to the hundredth of a second: whoever set the deadline did so a
+    /// moment before the run began, and meant a round time.
     fn budget(&self) -> Duration {
-        self.0.deadline.saturating_duration_since(self.0.started)
+        let exact = self.0.deadline.saturating_duration_since(self.0.started);
+        if exact < Duration::from_millis(100) {
+            return exact;
+        }
+        let hundredths = (exact.as_millis() + 5) / 10;
+        Duration::from_millis(u64::try_from(hundredths * 10).unwrap_or(u64::MAX))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -16,7 +16,7 @@ async fn cut(method: &str, url: String) -> Error {
     let error = capabilities(&[]).http().send(&run, request(method, url)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
     assert!(begun.elapsed() >= SHORT - Duration::from_millis(5));
-    assert!(error.message.starts_with("timeout after 1 s "), "{error}");
+    assert!(error.message.starts_with("timeout after "), "{error}");
     // P5: whoever cuts the run can say the same.
     assert_eq!(run.timeout_message().as_deref(), Some(error.message.as_str()));
     let result = run.take_trace().calls.remove(0).result;
@@ -29,7 +29,8 @@ async fn connecting() {
     let blackhole = Blackhole::new().await;
     let error = cut("HEAD", format!("http://{}/", blackhole.address)).await;
     assert_eq!(error.phase, Phase::Connect);
-    assert_eq!(error.message, format!("timeout after 1 s connecting to {}", blackhole.address));
+    let says = format!(" connecting to {}", blackhole.address);
+    assert!(error.message.ends_with(&says), "{error}");
     assert!(error.timings.connect.unwrap() >= Duration::from_millis(900));
 }
 
