@@ -49,6 +49,11 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// A database that is there already.
+    pub(crate) const fn at(location: Location) -> Self {
+        Self { location, _folder: None }
+    }
+
     /// A place for a database that nobody has used.
     pub(crate) async fn new(on: Backend) -> Self {
         match on {

@@ -15,4 +15,6 @@ mod outage;
 mod property;
 mod recording;
 mod saving;
+mod server;
+mod sharing;
 mod writing;
