@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use probehost_model::{Outcome, Reason};
-use probehost_store::{Options, Store, StoreError};
+use probehost_model::{Outcome, Reason, Refusal};
+use probehost_store::{Options, Recorded, Store, StoreError};
 use probehost_test_support::postgres::{Postgres, skip_unless_installed};
 use probehost_test_support::wait::eventually;
 use sqlx::postgres::PgConnection;
@@ -170,6 +170,36 @@ async fn locked_by_another_session() {
     assert_eq!(record.streak, 1);
     holder.close().await.unwrap();
     fixture.finish().await;
+}
+
+/// T7, R2: a save that is not committed yet is waited for, and then the observation finds that
+/// its target has changed; whether it would have been a change of status or one more of the same.
+#[tokio::test]
+async fn a_save_that_commits_meanwhile() {
+    if skip_unless_installed() {
+        return;
+    }
+    for outcome in [Outcome::Pass, fail(Reason::Config)] {
+        let fixture = Fixture::with_web(Backend::Postgres).await;
+        fixture.run(&[Outcome::Pass]).await;
+        let mut saver = PgConnection::connect(&fixture.home.location.to_string()).await.unwrap();
+        saver.execute("BEGIN; UPDATE targets SET updated_at = 5").await.unwrap();
+        let waiting = tokio::spawn(fixture.store.record(seen(9, outcome)));
+        let blocked = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) \
+                       WHERE NOT granted AND datname = current_database()";
+        let mut watcher = PgConnection::connect(&fixture.home.location.to_string()).await.unwrap();
+        while !waiting.is_finished()
+            && sqlx::query_scalar::<_, i64>(blocked).fetch_one(&mut watcher).await.unwrap() == 0
+        {
+            tokio::task::yield_now().await;
+        }
+        let reset = "UPDATE records SET status = 'unknown', last_attempt_at = NULL, streak = 0; \
+                     COMMIT";
+        saver.execute(reset).await.unwrap();
+        assert_eq!(waiting.await.unwrap(), Ok(Recorded::Refused(Refusal::Changed)));
+        assert_eq!(fixture.web().await.unwrap().last_attempt_at, None);
+        fixture.finish().await;
+    }
 }
 
 /// R7: each way in which a server turns a host away has its own text, without the password.
