@@ -10,6 +10,7 @@ use std::{env, fs, thread};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
+use crate::certs::Identity;
 use crate::installed;
 
 /// The command that installs PostgreSQL, for the line about a skipped test.
@@ -31,11 +32,18 @@ end() { [ -z "$pid" ] || { kill -CONT "$pid"; kill -QUIT "$pid"; wait "$pid"; } 
 trap end EXIT
 trap '' INT
 "$bin/initdb" -D "$dir/data" -U probe -A trust --no-sync -E UTF8 --locale=C >"$dir/log" 2>&1 || { tail -3 "$dir/log" >&2; exit 1; }
+printf 'host all guarded all scram-sha-256\n' | cat - "$dir/data/pg_hba.conf" >"$dir/hba"
+mv "$dir/hba" "$dir/data/pg_hba.conf"
+tls=off
+if [ -n "$TLS_KEY" ]; then
+  tls=on
+  (umask 077; echo "$TLS_CERT" >"$dir/data/server.crt"; echo "$TLS_KEY" >"$dir/data/server.key")
+fi
 echo "$dir"
 while read -r port; do
   [ -z "$pid" ] || wait "$pid" 2>/dev/null
   "$bin/postgres" -D "$dir/data" -p "$port" -k "$dir" -c listen_addresses=127.0.0.1 -c max_connections=200 \
-    -c fsync=off -c autovacuum=on -c log_min_messages=warning </dev/null >>"$dir/log" 2>&1 &
+    -c ssl=$tls -c fsync=off -c log_min_messages=warning </dev/null >>"$dir/log" 2>&1 &
   pid=$!
   echo "$pid"
 done
@@ -55,7 +63,7 @@ pub enum PostgresError {
     Silent,
 }
 
-/// A running server, which trusts the user `probe` on loopback. Dropping it, or the end of the process that started
+/// A running server, which trusts every user on loopback but `guarded`, who needs a password. Dropping it, or the end of the process that started
 /// it, stops it and removes its folder. A commit is not flushed to the disk: that outlives a killed server, and only
 /// the machine's own end would lose it.
 #[derive(Debug)]
@@ -93,18 +101,29 @@ pub fn skip_unless_installed() -> bool {
 }
 
 impl Postgres {
-    /// A fresh server on a free port.
+    /// A fresh server on a free port, without TLS.
     pub fn start() -> Result<Self, PostgresError> {
+        Self::start_with("", "")
+    }
+
+    /// The same with TLS, for those who ask for it.
+    pub fn start_with_tls(identity: &Identity) -> Result<Self, PostgresError> {
+        Self::start_with(&identity.cert_pem(), &identity.key_pem())
+    }
+
+    fn start_with(cert: &str, key: &str) -> Result<Self, PostgresError> {
         let programs = programs().ok_or(PostgresError::Missing)?;
-        let mut keeper = keeper(&programs).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut command = keeper(&programs);
+        command.env("TLS_CERT", cert).env("TLS_KEY", key);
+        let mut keeper = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(orders), Some(answers)) = (keeper.stdin.take(), keeper.stdout.take()) else {
             return Err(io::Error::other("no pipes to the keeper").into());
         };
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let port = free_port()?;
         let answers = BufReader::new(answers);
         let mut server = Self { programs, port, pid: None, keeper, orders: Some(orders), answers };
         server.answer()?;
-        server.restart()?;
+        server.up(true)?;
         Ok(server)
     }
 
@@ -131,6 +150,11 @@ impl Postgres {
 
     /// Starts it again after it was killed, on the same port and with the same data, and waits until it answers.
     pub fn restart(&mut self) -> Result<(), PostgresError> {
+        self.up(false)
+    }
+
+    /// With `anew`, another port is taken when somebody else got the first.
+    fn up(&mut self, anew: bool) -> Result<(), PostgresError> {
         let deadline = Instant::now() + START_LIMIT;
         self.order()?;
         while Instant::now() < deadline {
@@ -141,6 +165,9 @@ impl Postgres {
             if fs::read_to_string(format!("/proc/{}/stat", self.pid()?))
                 .is_ok_and(|stat| stat.contains(") Z "))
             {
+                if anew {
+                    self.port = free_port()?;
+                }
                 self.order()?;
             }
             thread::sleep(Duration::from_millis(20));
@@ -199,6 +226,10 @@ impl Drop for Postgres {
         drop(self.orders.take());
         let _ = self.keeper.wait();
     }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 /// The server refuses to run as root: then it runs as the user that its package has made.

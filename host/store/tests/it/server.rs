@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use probehost_model::{Outcome, Reason, Refusal};
 use probehost_store::{Options, Recorded, Store, StoreError};
+use probehost_test_support::certs::Ca;
 use probehost_test_support::postgres::{Postgres, skip_unless_installed};
 use probehost_test_support::wait::eventually;
 use sqlx::postgres::PgConnection;
@@ -222,6 +223,54 @@ async fn a_server_that_is_not_there_or_says_no() {
         assert!(error.is_outage() && error.to_string().contains(part), "{url}: {error}");
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
     }
+}
+
+/// R6: a password and TLS, as servers elsewhere want them; what is wrong with either is told,
+/// and the password is not.
+#[tokio::test]
+async fn passwords_and_tls() {
+    if skip_unless_installed() {
+        return;
+    }
+    let ca = Ca::new().unwrap();
+    let server = Postgres::start_with_tls(&ca.good().unwrap()).unwrap();
+    let open = backend::database(&server.url("postgres")).await;
+    let roles = "CREATE ROLE guarded LOGIN PASSWORD 'hunter2'; CREATE ROLE stranger LOGIN";
+    backend::execute(&open.parse().unwrap(), roles).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let pem = |name: &str, ca: &Ca| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, ca.pem()).unwrap();
+        path.display().to_string()
+    };
+    let trusted = pem("ca.pem", &ca);
+    let verify = format!("?sslmode=verify-full&sslrootcert={trusted}");
+    let other =
+        format!("?sslmode=verify-full&sslrootcert={}", pem("other.pem", &Ca::new().unwrap()));
+    let with = |user: &str, rest: &str| open.replace("probe@", user) + rest;
+
+    for (url, part) in [
+        (with("guarded:hunter3@", ""), "that the password is right"),
+        (with("guarded@", ""), "see that"),
+        (with("guarded:hunter2@", &other), "invalid peer certificate"),
+        // Anyone may connect, but not make tables.
+        (with("stranger@", ""), "may create and write tables"),
+    ] {
+        let error = open_error(&url).await;
+        assert!(error.is_outage() && error.to_string().contains(part), "{url}: {error}");
+        assert!(!format!("{error} {error:?}").contains("hunter"), "{error}");
+    }
+
+    let owner = "GRANT CREATE ON SCHEMA public TO guarded";
+    backend::execute(&open.parse().unwrap(), owner).await.unwrap();
+    let location = with("guarded:hunter2@", &verify).parse().unwrap();
+    let store = Store::open(Options::at(location)).await.unwrap();
+    assert_eq!(store.targets().await, Ok(Vec::new()));
+    let mut watcher = PgConnection::connect(&open).await.unwrap();
+    let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                     WHERE usename = 'guarded'";
+    assert!(sqlx::query_scalar::<_, bool>(encrypted).fetch_one(&mut watcher).await.unwrap());
+    store.close().await;
 }
 
 /// A database that a newer version has changed is refused, not written to.
