@@ -30,7 +30,7 @@ dir=$(mktemp -d /tmp/postgres-test-XXXXXX) || exit 1
 pid=
 end() { [ -z "$pid" ] || { kill -CONT "$pid"; kill -QUIT "$pid"; wait "$pid"; } 2>/dev/null; rm -rf "$dir"; }
 trap end EXIT
-trap '' INT
+trap '' INT HUP TERM
 "$bin/initdb" -D "$dir/data" -U probe -A trust --no-sync -E UTF8 --locale=C >"$dir/log" 2>&1 || { tail -3 "$dir/log" >&2; exit 1; }
 printf 'host all guarded all scram-sha-256\n' | cat - "$dir/data/pg_hba.conf" >"$dir/hba"
 mv "$dir/hba" "$dir/data/pg_hba.conf"
