@@ -2,10 +2,11 @@
 # Installs the real servers that the tests use, where this may be done; says how otherwise.
 # Without a server its tests are skipped by name, except in CI, where nothing is skipped.
 set -euo pipefail
-declare -A packages=([nginx]=nginx-light)
+declare -A packages=([nginx]=nginx-light [postgres]=postgresql)
 wanted=()
 for program in "${!packages[@]}"; do
-  command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] || wanted+=("${packages[$program]}")
+  command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||
+    compgen -G "/usr/lib/postgresql/*/bin/$program" >/dev/null || wanted+=("${packages[$program]}")
 done
 [ ${#wanted[@]} -eq 0 ] && exit 0
 install=(apt-get install -y --no-install-recommends "${wanted[@]}")

@@ -12,8 +12,8 @@ use toml::de::DeTable;
 
 use crate::error::{ConfigError, ConfigErrors, Problem, shown};
 use crate::settings::{
-    CaFile, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes,
-    Server, Store, Synchronous, Tls,
+    CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
+    Plugins, Probes, Server, Store, Synchronous, Tls,
 };
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget, THRESHOLD, plugin_name};
@@ -120,6 +120,7 @@ impl Config {
         let (tree, broken) = DeTable::parse_recoverable(text);
         let mut secrets = Vec::new();
         mask::in_tree(tree.get_ref(), &mut secrets);
+        mask::database_url(tree.get_ref(), &mut secrets);
         source.tell_secrets(secrets);
         if !broken.is_empty() {
             // One slip can lead to very many errors, none of which helps.
@@ -211,7 +212,11 @@ fn read(
     let server = server(reader_ref, root.take("server"));
     let store = store(reader_ref, root.take("store"), folder);
     let probes = probes(reader_ref, root.take("probes"), env);
-    let cache = store.path.parent().unwrap_or(Path::new("")).join("plugin-cache");
+    let beside = match &store.database {
+        Database::File(path) => path.parent().unwrap_or(Path::new("")),
+        Database::Server(_) => folder,
+    };
+    let cache = beside.join("plugin-cache");
     let plugins = plugins(reader_ref, root.take("plugins"), folder, cache);
     let tls = tls(reader_ref, root.take("tls"), folder);
     let log = log(reader_ref, root.take("log"));
@@ -258,18 +263,46 @@ fn server(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Server {
 
 fn store(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Store {
     let mut section = section(reader, item, "store");
-    let path = section
-        .take("path")
-        .and_then(|item| file_path(reader, &item, KeyPath::Key(&section.path, "path"), folder));
+    let path = section.take("path");
+    let url = section.take("url");
+    if let (Some(_), Some(url)) = (&path, &url) {
+        let key = KeyPath::Key(&section.path, "url");
+        reader.report(&url.span(), key, Problem::BothGiven { one: "path", other: "url" });
+    }
+    let path =
+        path.and_then(|item| file_path(reader, &item, KeyPath::Key(&section.path, "path"), folder));
+    let url = url
+        .and_then(|item| database_url(reader, &item, KeyPath::Key(&section.path, "url"), folder));
     let synchronous = section.take("synchronous").and_then(|item| {
         let path = KeyPath::Key(&section.path, "synchronous");
         let values = [Synchronous::Normal, Synchronous::Full];
         reader.one_of(&item, path, "way to commit", &["normal", "full"], &values)
     });
     section.finish(reader);
-    Store {
-        path: path.unwrap_or_else(|| folder.join("probehost.db")),
-        synchronous: synchronous.unwrap_or_default(),
+    let file = || Database::File(path.unwrap_or_else(|| folder.join("probehost.db")));
+    Store { database: url.unwrap_or_else(file), synchronous: synchronous.unwrap_or_default() }
+}
+
+/// `postgres://…`, or `sqlite:` and a path. Nothing of the text is repeated: it may have a
+/// password in it.
+fn database_url(
+    reader: &mut Reader<'_>,
+    item: &Item<'_>,
+    path: KeyPath<'_>,
+    folder: &Path,
+) -> Option<Database> {
+    let text = reader.string(item, path)?;
+    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        return Some(Database::Server(DatabaseUrl(text.to_owned())));
+    }
+    match text.strip_prefix("sqlite:") {
+        Some(file) if !file.trim().is_empty() => {
+            Some(Database::File(folder.join(file.strip_prefix("//").unwrap_or(file))))
+        }
+        _ => {
+            reader.report(&item.span(), path, Problem::BadDatabaseUrl);
+            None
+        }
     }
 }
 

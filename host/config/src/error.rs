@@ -108,6 +108,17 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// Two keys of which there may be one.
+    #[error("`{one}` and `{other}` can't both be given")]
+    BothGiven {
+        /// The one.
+        one: &'static str,
+        /// And the other.
+        other: &'static str,
+    },
+    /// A database's URL that is none.
+    #[error("this is not the URL of a database that is known")]
+    BadDatabaseUrl,
     /// A target without checks.
     #[error("the target has no checks")]
     NoChecks,
@@ -178,6 +189,10 @@ impl Problem {
             Self::BadId { .. } => "ids stand in URLs, metrics and logs just as they are".into(),
             Self::Empty { help, .. } => (*help).into(),
             Self::Duplicate { .. } => "rename one of the two".into(),
+            Self::BothGiven { one, other } => format!("take out `{one}` or `{other}`"),
+            Self::BadDatabaseUrl => {
+                "write \"postgres://user@host:5432/database\", or `path` for an SQLite file".into()
+            }
             Self::NoChecks => "add [[targets.checks]] with a kind below the target".into(),
             Self::BadAddress => "write one such as \"127.0.0.1:9640\" or \"[::1]:9640\"".into(),
             Self::NotLoopback(address) => format!(

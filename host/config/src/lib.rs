@@ -22,8 +22,8 @@ pub use error::{ConfigError, ConfigErrors, Problem};
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
-    CaFile, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes,
-    Server, Store, Synchronous, Tls,
+    CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
+    Plugins, Probes, Server, Store, Synchronous, Tls,
 };
 pub use source::Location;
 

@@ -69,6 +69,16 @@ pub(crate) fn in_tree(table: &DeTable<'_>, spans: &mut Vec<Span>) {
     }
 }
 
+/// The database's URL where it may have a password in it, however its beginning is written.
+pub(crate) fn database_url(table: &DeTable<'_>, spans: &mut Vec<Span>) {
+    let url = table.get("store").and_then(|store| store.get_ref().get("url"));
+    if let Some(url) = url
+        && url.get_ref().as_str().is_none_or(|text| text.contains(['@', '?']))
+    {
+        spans.push(url.span());
+    }
+}
+
 fn in_value(value: &DeValue<'_>, spans: &mut Vec<Span>) {
     match value {
         DeValue::Table(table) => in_tree(table, spans),

@@ -1,6 +1,7 @@
 //! What the file says, checked and with its defaults: everything but the targets.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,10 +21,37 @@ pub struct Server {
 /// `[store]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
-    /// The database file.
-    pub path: PathBuf,
+    /// Where the records are.
+    pub database: Database,
     /// What a commit waits for.
     pub synchronous: Synchronous,
+}
+
+/// `path` or `url` of `[store]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// An SQLite file.
+    File(PathBuf),
+    /// A database on a PostgreSQL server.
+    Server(DatabaseUrl),
+}
+
+/// The URL of a database. It may have a password in it, so it does not show itself.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(pub(crate) String);
+
+impl DatabaseUrl {
+    /// The whole of it, for who connects.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("postgres://***")
+    }
 }
 
 /// How sure a commit is.

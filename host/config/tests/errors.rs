@@ -188,6 +188,15 @@ fn words_and_addresses() {
     );
 }
 
+/// R6: a database by path or by URL, not by both; what is no URL does not show its password.
+#[test]
+fn databases() {
+    refused("database_twice", "[store]\npath = \"a.db\"\nurl = \"postgres://ada@db/probes\"\n");
+    refused("database_unknown", "[store]\nurl = \"mysql://ada:hunter2@db/probes\"\n");
+    refused("database_slip", "[store]\nurl = \"postgres:/ada:hunter2@db/probes\"\n");
+    refused("database_empty", "[store]\nurl = \"sqlite:\"\n");
+}
+
 /// E4: without access tokens nothing but loopback is served.
 #[test]
 fn only_loopback_is_served() {
@@ -261,6 +270,9 @@ fn secrets_are_not_shown() {
         check("config = { password = \"\"\"\nhunter2 \" \nhunter2"),
         "[plugins.p]\nallow = [\"https://me:hunter2@a.example/x\"]\n".to_owned(),
         "[log]\nlevel = \"token=hunter2\"\n".to_owned(),
+        "[store]\npath = 1\nurl = \"postgres://ada:hunter2@db/p\"\n".to_owned(),
+        "[store]\nurl = \"postgres:ada:hunter2@db/p\"\n".to_owned(),
+        "[store]\nurl = \"postgres://ada:hunter2@db/p\nurl = 1\n".to_owned(),
     ];
     for text in &cases {
         let errors = parse(text).expect_err("this must be refused").to_string();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use probehost_config::{
-    Config, INTERVAL_VARIABLE, IntervalOrigin, KindRules, LogFormat, LogLevel, Resolved, Schema,
-    Synchronous,
+    Config, Database, INTERVAL_VARIABLE, IntervalOrigin, KindRules, LogFormat, LogLevel, Resolved,
+    Schema, Synchronous,
 };
 use probehost_model::{CheckId, Clamp, IntervalBounds, Role, Thresholds};
 use serde_json::json;
@@ -46,11 +46,35 @@ fn resolved(config: &Config) -> Resolved {
     resolved
 }
 
+fn file(path: &str) -> Database {
+    Database::File(PathBuf::from(path))
+}
+
+/// R6: `url` names a server or, like `path`, a file; nothing shows its password.
+#[test]
+fn a_database_by_its_url() {
+    let url = "postgres://ada:hunter2@db.example:5432/probes?sslmode=require";
+    let config = parse(&format!("[store]\nurl = \"{url}\"\nsynchronous = \"full\"\n"));
+    let Database::Server(found) = &config.store.database else { panic!("{config:?}") };
+    assert_eq!((found.expose(), config.store.synchronous), (url, Synchronous::Full));
+    assert!(!format!("{config:?}").contains("hunter2"));
+    // With no file of the database, the plugins' cache lies beside the config.
+    assert_eq!(config.plugins.cache, PathBuf::from("/etc/probehost/plugin-cache"));
+    for (url, path) in [
+        ("sqlite:probes.db", "/etc/probehost/probes.db"),
+        ("sqlite:/var/probes.db", "/var/probes.db"),
+        ("sqlite:///var/probes.db", "/var/probes.db"),
+    ] {
+        let config = parse(&format!("[store]\nurl = \"{url}\"\n"));
+        assert_eq!(config.store.database, file(path));
+    }
+}
+
 #[test]
 fn an_empty_file_is_all_defaults() {
     let config = parse("");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:9640");
-    assert_eq!(config.store.path, PathBuf::from("/etc/probehost/probehost.db"));
+    assert_eq!(config.store.database, file("/etc/probehost/probehost.db"));
     assert_eq!(config.store.synchronous, Synchronous::Normal);
     assert_eq!(config.probes.concurrency, 64);
     assert!(!config.probes.interval.is_set());
@@ -70,7 +94,7 @@ fn every_setting_is_read() {
          [log]\nlevel = \"debug\"\nformat = \"json\"\n[probes]\nconcurrency = 3\n"
     ));
     assert_eq!(config.server.listen.to_string(), "[::1]:1");
-    assert_eq!(config.store.path, PathBuf::from("/var/db"));
+    assert_eq!(config.store.database, file("/var/db"));
     assert_eq!(config.store.synchronous, Synchronous::Full);
     assert_eq!(config.plugins.directory, Some(PathBuf::from("/etc/probehost/p")));
     assert_eq!(config.plugins.cache, PathBuf::from("/var/plugin-cache"));

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use probehost_model::{Refusal, Trigger};
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
 
+use crate::conn::{Conn, Value};
 use crate::history::{self, Failure};
 use crate::observe::{self, Lands, Recorded, Write};
 use crate::rows;
@@ -13,7 +12,7 @@ use crate::rows;
 /// Lands what leaves the status as it is, and so leaves no history. None stands for what did
 /// not land: it is still to be recorded.
 pub(crate) async fn land_quietly(
-    conn: &mut SqliteConnection,
+    conn: &mut Conn,
     writes: &[&Write],
 ) -> Result<Vec<Option<Recorded>>, Failure> {
     let mut landed: Vec<Option<Recorded>> = writes.iter().map(|_| None).collect();
@@ -32,10 +31,7 @@ pub(crate) async fn land_quietly(
 }
 
 /// Records all of them, with their history, inside a transaction that has begun.
-pub(crate) async fn record(
-    conn: &mut SqliteConnection,
-    writes: &[&Write],
-) -> Result<Vec<Recorded>, Failure> {
+pub(crate) async fn record(conn: &mut Conn, writes: &[&Write]) -> Result<Vec<Recorded>, Failure> {
     let mut landed: Vec<Option<Recorded>> = writes.iter().map(|_| None).collect();
     for round in rounds(writes) {
         decide(conn, writes, &round, Lands::Always, &mut landed).await?;
@@ -63,7 +59,7 @@ fn rounds(writes: &[&Write]) -> Vec<Vec<usize>> {
 
 /// Runs the deciding statement over one round.
 async fn decide(
-    conn: &mut SqliteConnection,
+    conn: &mut Conn,
     writes: &[&Write],
     round: &[usize],
     lands: Lands,
@@ -71,11 +67,9 @@ async fn decide(
 ) -> Result<(), Failure> {
     let members = || round.iter().filter_map(|place| Some((*place, *writes.get(*place)?)));
     let seen: Vec<_> = members().map(|(_, write)| observe::encode(write)).collect();
-    let landed = sqlx::query(AssertSqlSafe(observe::UPSERT.clone()))
-        .bind(serde_json::to_string(&seen)?)
-        .bind(lands.parameter())
-        .fetch_all(conn)
-        .await?;
+    let seen = serde_json::to_string(&seen)?;
+    let values = [Value::Text(&seen), Value::Whole(lands.parameter())];
+    let landed = conn.fetch_all(observe::UPSERT.of(conn.dialect()), &values).await?;
     let places: HashMap<(&str, &str), usize> = members()
         .map(|(place, write)| ((write.check.target.as_str(), write.check.check.as_str()), place))
         .collect();
@@ -91,7 +85,7 @@ async fn decide(
 /// Gives what did not land its refusal: overtaken where the target is as the probe saw it,
 /// else changed. The extra look is only taken when something was refused.
 async fn explained(
-    conn: &mut SqliteConnection,
+    conn: &mut Conn,
     writes: &[&Write],
     landed: Vec<Option<Recorded>>,
 ) -> Result<Vec<Recorded>, Failure> {
@@ -105,20 +99,18 @@ async fn explained(
             (place, &write.check.target, &write.check.check, seen)
         })
         .collect();
-    let standing: Vec<i64> = if refused.is_empty() {
+    let standing = if refused.is_empty() {
         Vec::new()
     } else {
-        sqlx::query_scalar(AssertSqlSafe(observe::STANDING.clone()))
-            .bind(serde_json::to_string(&refused)?)
-            .fetch_all(conn)
-            .await?
+        let refused = serde_json::to_string(&refused)?;
+        conn.fetch_all(observe::STANDING.of(conn.dialect()), &[Value::Text(&refused)]).await?
     };
     let mut results: Vec<Recorded> = landed
         .into_iter()
         .map(|result| result.unwrap_or(Recorded::Refused(Refusal::Changed)))
         .collect();
-    for place in standing {
-        let place = usize::try_from(place).ok();
+    for row in &standing {
+        let place = usize::try_from(rows::get::<i64>(row, 0)?).ok();
         if let Some(result) = place.and_then(|place| results.get_mut(place)) {
             *result = Recorded::Refused(Refusal::Overtaken);
         }

@@ -2,58 +2,54 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
 
 use probehost_model::{Action, Timestamp, Trigger};
 use serde::Serialize;
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
 
+use crate::conn::{Conn, Value};
+use crate::dialect::{self, Column, Dialect, Statement};
 use crate::observe::{Recorded, Write, outcome_text};
-use crate::{StoreError, dialect, rows};
+use crate::{StoreError, rows};
 
-const TRANSITION_COLUMNS: [&str; 9] = [
-    "at",
-    "target_id",
-    "check_name",
-    "\"from\"",
-    "\"to\"",
-    "reason",
-    "message",
-    "streak",
-    "\"trigger\"",
+const TRANSITION_COLUMNS: [Column; 9] = [
+    Column::Whole("at"),
+    Column::Text("target_id"),
+    Column::Text("check_name"),
+    Column::Text("\"from\""),
+    Column::Text("\"to\""),
+    Column::Text("reason"),
+    Column::Text("message"),
+    Column::Whole("streak"),
+    Column::Text("\"trigger\""),
 ];
 
-static INSERT_TRANSITIONS: LazyLock<Arc<str>> = LazyLock::new(|| {
-    format!(
-        "{} RETURNING id, target_id, check_name, at",
-        insert("transitions", &TRANSITION_COLUMNS)
-    )
-    .into()
+static INSERT_TRANSITIONS: Statement = Statement::new(|dialect| {
+    let insert = insert(dialect, "transitions", &TRANSITION_COLUMNS);
+    format!("{insert} RETURNING id, target_id, check_name, at")
 });
 
-const AUDIT_COLUMNS: [&str; 10] = [
-    "at",
-    "principal",
-    "action",
-    "\"trigger\"",
-    "target_id",
-    "check_name",
-    "\"from\"",
-    "\"to\"",
-    "outcome",
-    "transition_id",
+const AUDIT_COLUMNS: [Column; 10] = [
+    Column::Whole("at"),
+    Column::Text("principal"),
+    Column::Text("action"),
+    Column::Text("\"trigger\""),
+    Column::Text("target_id"),
+    Column::Text("check_name"),
+    Column::Text("\"from\""),
+    Column::Text("\"to\""),
+    Column::Text("outcome"),
+    Column::Whole("transition_id"),
 ];
 
-static INSERT_AUDIT: LazyLock<Arc<str>> = LazyLock::new(|| insert("audit", &AUDIT_COLUMNS).into());
+static INSERT_AUDIT: Statement = Statement::new(|dialect| insert(dialect, "audit", &AUDIT_COLUMNS));
 
 /// Inserts the rows of the first parameter in their order.
-fn insert(table: &str, columns: &[&str]) -> String {
-    let list = columns.join(", ");
+fn insert(dialect: Dialect, table: &str, columns: &[Column]) -> String {
+    let list = dialect::names(columns);
     // `WHERE true` keeps SQLite from reading an upsert clause into what may follow.
     format!(
         "{} INSERT INTO {table} ({list}) SELECT {list} FROM new WHERE true",
-        dialect::rows_as("new", columns)
+        dialect.rows_as("new", columns)
     )
 }
 
@@ -87,28 +83,28 @@ impl<'a> NewAudit<'a> {
     }
 }
 
-/// Writes audit rows in their order.
-pub(crate) async fn audit(
-    conn: &mut SqliteConnection,
-    new: &[NewAudit<'_>],
-) -> Result<(), Failure> {
+/// Writes audit rows in their order, as the last thing of a transaction.
+pub(crate) async fn audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
     if new.is_empty() {
         return Ok(());
     }
-    sqlx::query(AssertSqlSafe(INSERT_AUDIT.clone()))
-        .bind(serde_json::to_string(new)?)
-        .execute(conn)
-        .await?;
+    lock(conn).await?;
+    insert_audit(conn, new).await
+}
+
+async fn insert_audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
+    let new = serde_json::to_string(new)?;
+    conn.execute(INSERT_AUDIT.of(conn.dialect()), &[Value::Text(&new)]).await?;
     Ok(())
 }
 
 /// Adds the transition and audit rows of a batch, and tells each its transition's id.
 pub(crate) async fn of_batch(
-    conn: &mut SqliteConnection,
+    conn: &mut Conn,
     writes: &[&Write],
     results: &mut [Recorded],
 ) -> Result<(), Failure> {
-    transitions(conn, writes, results).await?;
+    let locked = transitions(conn, writes, results).await?;
     let mut new = Vec::new();
     for (write, result) in writes.iter().zip(results.iter()) {
         let Recorded::Applied { from, record, transition_id, .. } = result else {
@@ -139,14 +135,15 @@ pub(crate) async fn of_batch(
         };
         new.push(row(action, outcome_text(&write.observation.outcome), *transition_id));
     }
-    audit(conn, &new).await
+    if locked { insert_audit(conn, &new).await } else { audit(conn, &new).await }
 }
 
+/// Whether there were any, and so [`lock`] is held.
 async fn transitions(
-    conn: &mut SqliteConnection,
+    conn: &mut Conn,
     writes: &[&Write],
     results: &mut [Recorded],
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let mut new = Vec::new();
     // Attempts of one check get ever later, so check and time name a transition.
     let mut ids = HashMap::new();
@@ -172,27 +169,48 @@ async fn transitions(
         ids.insert((write.check.target.as_str(), write.check.check.as_str(), at), transition_id);
     }
     if new.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
-    let inserted = sqlx::query(AssertSqlSafe(INSERT_TRANSITIONS.clone()))
-        .bind(serde_json::to_string(&new)?)
-        .fetch_all(conn)
-        .await?;
+    lock(conn).await?;
+    let new = serde_json::to_string(&new)?;
+    let text = INSERT_TRANSITIONS.of(conn.dialect());
+    let inserted = conn.fetch_all(text, &[Value::Text(&new)]).await?;
     for row in &inserted {
         let key = (rows::get(row, 1)?, rows::get(row, 2)?, rows::get(row, 3)?);
         if let Some(id) = ids.get_mut(&key) {
             **id = Some(rows::get(row, 0)?);
         }
     }
+    Ok(true)
+}
+
+/// Makes ids grow in the order of commits.
+async fn lock(conn: &mut Conn) -> Result<(), Failure> {
+    if let Some(lock) = conn.dialect().history_lock() {
+        conn.execute(lock, &[]).await?;
+    }
     Ok(())
 }
 
-/// Why a step of a transaction failed; the writer, which knows the path, makes a
+/// Why a step of a transaction failed; the writer, which knows the database, makes a
 /// [`StoreError`] of it.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Sql(sqlx::Error),
     Store(StoreError),
+}
+
+impl Failure {
+    /// Whether two transactions got in each other's way, so that one was undone.
+    pub(crate) fn is_collision(&self) -> bool {
+        let Self::Sql(sqlx::Error::Database(error)) = self else { return false };
+        matches!(error.code().as_deref(), Some("40P01" | "40001"))
+    }
+
+    /// Whether it was the connection that failed.
+    pub(crate) const fn is_lost(&self) -> bool {
+        matches!(self, Self::Sql(sqlx::Error::Io(_) | sqlx::Error::Protocol(_)))
+    }
 }
 
 impl From<sqlx::Error> for Failure {

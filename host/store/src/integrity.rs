@@ -1,8 +1,6 @@
 //! Invariants that hold after every commit, and so also after a crash.
 
-use sqlx::Row;
-
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, rows};
 
 /// Each part finds what must not be, and says it in one text for people.
 const VIOLATIONS: &str = "
@@ -57,8 +55,7 @@ impl Store {
     /// # Errors
     /// The database can't be read.
     pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
-        let found = sqlx::query(VIOLATIONS).fetch_all(self.readers()).await;
-        let found = found.map_err(|error| self.failed(&error))?;
-        found.iter().map(|row| row.try_get(0).map_err(|error| self.failed(&error))).collect()
+        let found = self.read(VIOLATIONS, &[]).await?;
+        found.iter().map(|row| rows::get(row, 0)).collect()
     }
 }

@@ -6,27 +6,35 @@
 //! locks, and that commits whatever has queued up meanwhile as one transaction. Readers have
 //! connections of their own and never wait for it.
 //!
-//! This is the only part of probehost that speaks SQL. What SQLite spells in its own way
-//! stands in `dialect`.
+//! The database is an SQLite file, or lies on a PostgreSQL server, where several hosts may
+//! write to it ([`Location`]). This is the only part of probehost that speaks SQL: one set of
+//! statements for both databases. What each spells in its own way stands in `dialect`, with why
+//! hosts that write at the same time can't harm each other.
 
 mod batch;
 mod change;
+mod conn;
 mod dialect;
 mod error;
 mod filter;
 mod history;
 mod integrity;
+mod link;
+mod location;
 mod observe;
 mod open;
+mod postgres;
 mod read;
 mod rows;
 mod save;
+mod sqlite;
 mod store;
 mod stored;
 mod writer;
 
 pub use error::StoreError;
 pub use filter::{AuditFilter, MAX_PAGE, TransitionFilter};
+pub use location::Location;
 pub use observe::{Recorded, Write};
 pub use open::{Options, Synchronous};
 pub use read::StoredTarget;

@@ -1,15 +1,15 @@
 //! The statement that decides each observation (contract R1), and what goes in and comes out.
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
 
 use probehost_model::{
     CheckId, Observation, Outcome, Reason, Record, Refusal, Status, Thresholds, Timestamp, Trigger,
 };
-use sqlx::sqlite::SqliteRow;
 
+use crate::StoreError;
+use crate::conn::Row;
+use crate::dialect::{Column, Dialect, Statement};
 use crate::rows::{self, RECORD_COLUMNS};
-use crate::{StoreError, dialect};
 
 /// One observation to record, and what the probe saw when it began.
 #[derive(Debug, Clone)]
@@ -50,18 +50,18 @@ pub enum Recorded {
 }
 
 /// What the incoming rows hold, in the order of [`encode`].
-const SEEN: [&str; 11] = [
-    "target_id",
-    "check_name",
-    "seen_updated_at",
-    "last_outcome",
-    "reason",
-    "message",
-    "subject",
-    "last_attempt_at",
-    "last_error",
-    "failure_threshold",
-    "inconclusive_threshold",
+const SEEN: [Column; 11] = [
+    Column::Text("target_id"),
+    Column::Text("check_name"),
+    Column::Whole("seen_updated_at"),
+    Column::Text("last_outcome"),
+    Column::Text("reason"),
+    Column::Text("message"),
+    Column::Text("subject"),
+    Column::Whole("last_attempt_at"),
+    Column::Text("last_error"),
+    Column::Whole("failure_threshold"),
+    Column::Whole("inconclusive_threshold"),
 ];
 
 /// What each column of a record becomes: the rule of `probehost_model::advance`.
@@ -130,13 +130,20 @@ const RULE: [(&str, &str); 18] = [
 /// The record of which nothing is known. Without a subject, so that the first observation
 /// gives it, also when it is inconclusive.
 const BLANK: &str = "SELECT 'unknown' AS status, '' AS reason, '' AS message, NULL AS subject, \
-     0 AS streak, 0 AS inconclusive_streak, NULL AS checked_at, NULL AS last_success_at";
+     0 AS streak, 0 AS inconclusive_streak, CAST(NULL AS BIGINT) AS checked_at, \
+     CAST(NULL AS BIGINT) AS last_success_at";
 
-/// Contract R2: the target is as the probe saw it before it began, and it may be written.
-const GUARD: &str = "EXISTS (SELECT 1 FROM targets \
-     JOIN checks ON checks.target_id = targets.id AND checks.name = excluded.check_name \
-     WHERE targets.id = excluded.target_id AND targets.deleted_at IS NULL \
-     AND targets.enabled = 1 AND targets.updated_at = excluded.seen_updated_at)";
+/// Contract R2: the target is as the probe saw it before it began, and it may be written. It
+/// also stays so until the observation is committed.
+fn guard(dialect: Dialect) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM targets \
+         JOIN checks ON checks.target_id = targets.id AND checks.name = excluded.check_name \
+         WHERE targets.id = excluded.target_id AND targets.deleted_at IS NULL \
+         AND targets.enabled AND targets.updated_at = excluded.seen_updated_at{})",
+        dialect.hold()
+    )
+}
 
 /// For quiet mode: there is a record, so the insert arm, which would change a status that was
 /// `unknown`, is not taken.
@@ -149,7 +156,7 @@ const STORED: &str = "EXISTS (SELECT 1 FROM records AS stored \
 /// only what leaves the status as it is. Such an observation has no transition and, unless it
 /// was by hand, no audit row (contract A2): it is whole by itself, so that the statement needs
 /// no transaction around it. What stays out is then decided with 0.
-pub(crate) static UPSERT: LazyLock<Arc<str>> = LazyLock::new(|| {
+pub(crate) static UPSERT: Statement = Statement::new(|dialect| {
     let sticky: Vec<String> = Reason::ALL
         .into_iter()
         .filter(|reason| reason.is_sticky())
@@ -167,28 +174,32 @@ pub(crate) static UPSERT: LazyLock<Arc<str>> = LazyLock::new(|| {
     format!(
         "{seen} INSERT INTO records ({columns}) \
          SELECT {first} FROM seen AS excluded CROSS JOIN ({BLANK}) AS records \
-         WHERE {GUARD} AND (?2 = 0 OR {STORED}) \
+         WHERE {guard} AND ($2 = 0 OR {STORED}){in_order} \
          ON CONFLICT (target_id, check_name) DO UPDATE SET {next} \
          WHERE (records.last_attempt_at IS NULL \
                 OR excluded.last_attempt_at > records.last_attempt_at) \
-             AND (?2 = 0 OR {status} = records.status) \
+             AND ($2 = 0 OR {status} = records.status) \
          RETURNING target_id, check_name, replaced_status, replaced_reason, {record}",
-        seen = dialect::rows_as("seen", &SEEN),
+        seen = dialect.rows_as("seen", &SEEN),
+        guard = guard(dialect),
+        in_order = dialect.in_order(),
         next = next.join(", "),
         status = status.map_or("", |(_, rule)| rule.as_str()),
         record = RECORD_COLUMNS.join(", "),
     )
-    .into()
 });
 
 /// Which of the refused observations would have found their target as they had seen it: the
-/// others were refused because it has changed. Rows: a number, and what [`GUARD`] reads.
-pub(crate) static STANDING: LazyLock<Arc<str>> = LazyLock::new(|| {
-    format!(
-        "{} SELECT place FROM excluded WHERE {GUARD}",
-        dialect::rows_as("excluded", &["place", "target_id", "check_name", "seen_updated_at"])
-    )
-    .into()
+/// others were refused because it has changed. Rows: a number, and what [`guard`] reads.
+pub(crate) static STANDING: Statement = Statement::new(|dialect| {
+    let columns = [
+        Column::Whole("place"),
+        Column::Text("target_id"),
+        Column::Text("check_name"),
+        Column::Whole("seen_updated_at"),
+    ];
+    let (refused, guard) = (dialect.rows_as("excluded", &columns), guard(dialect));
+    format!("{refused} SELECT place FROM excluded WHERE {guard}")
 });
 
 /// The second parameter of [`UPSERT`].
@@ -237,7 +248,7 @@ pub(crate) fn encode(write: &Write) -> SeenRow<'_> {
 }
 
 /// What one row of the answer of [`UPSERT`] says.
-pub(crate) fn decode(row: &SqliteRow) -> Result<Recorded, StoreError> {
+pub(crate) fn decode(row: &Row) -> Result<Recorded, StoreError> {
     Ok(Recorded::Applied {
         from: rows::word(rows::get(row, 2)?, "replaced_status")?,
         reason_before: rows::reason(rows::get(row, 3)?)?,

@@ -1,25 +1,23 @@
-//! How the database is opened: options, connections, schema, and a look at its health.
+//! How the database is opened: options, and what both kinds have in common.
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
-};
-use sqlx::{ConnectOptions, SqlSafeStr};
+use sqlx::migrate::{Migration, MigrationType};
+use sqlx::{SqlSafeStr, SqlStr};
 
-use crate::StoreError;
+use crate::conn::{Conn, Readers};
+use crate::location::{Location, Place};
+use crate::{StoreError, postgres, sqlite};
 
 /// When a commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// A commit is handed to the operating system. Whatever happens to the process, `kill -9`
-    /// included, an acknowledged write is there. When the machine itself loses power or its
-    /// kernel dies, the last moments may be missing; the file stays whole, and the next probes
-    /// tell again what was lost.
+    /// SQLite: a commit is handed to the operating system. Whatever happens to the process,
+    /// `kill -9` included, an acknowledged write is there. When the machine itself loses power
+    /// or its kernel dies, the last moments may be missing; the file stays whole, and the next
+    /// probes tell again what was lost. PostgreSQL: as the server is set, which is like `Full`
+    /// unless somebody changed it.
     #[default]
     Normal,
     /// A commit waits until the disk says that it has it: nothing acknowledged is lost even
@@ -30,11 +28,13 @@ pub enum Synchronous {
 /// Where the database is and how it is used.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The database file. It is created when missing; its folder is not.
-    pub path: PathBuf,
+    /// The database. A file is created when missing; its folder, or a database on a server, is
+    /// not.
+    pub location: Location,
     /// When a commit waits for the disk.
     pub synchronous: Synchronous,
-    /// How long a write waits for another process that holds the lock. Default 5 s.
+    /// How long a write waits for another process that holds the lock, and a connection to a
+    /// server for its answer. Default 5 s. A server that is silent for twice as long is lost.
     pub busy_timeout: Duration,
     /// Connections for reading. Default 2, at least 1.
     pub readers: u32,
@@ -46,8 +46,14 @@ impl Options {
     /// The defaults for a database file.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self::at(Location::file(path))
+    }
+
+    /// The defaults for a database of either kind.
+    #[must_use]
+    pub fn at(location: Location) -> Self {
         Self {
-            path: path.into(),
+            location,
             synchronous: Synchronous::default(),
             busy_timeout: Duration::from_secs(5),
             readers: 2,
@@ -55,70 +61,38 @@ impl Options {
         }
     }
 
-    fn connect_options(&self) -> SqliteConnectOptions {
-        SqliteConnectOptions::new()
-            .filename(&self.path)
-            .busy_timeout(self.busy_timeout)
-            .foreign_keys(true)
-            // A batch answers with up to 256 rows: they fit, so that the connection's thread
-            // never waits for the reader of its answer.
-            .row_buffer_size(512)
-            .thread_name(|id| format!("store-{id}"))
-            .disable_statement_logging()
+    /// How long a reader waits for a connection.
+    pub(crate) fn acquire_timeout(&self) -> Duration {
+        self.busy_timeout.max(Duration::from_secs(1))
     }
 }
 
-/// The one connection that writes, with the schema in place and the file found whole.
-pub(crate) async fn writer(options: &Options) -> Result<SqliteConnection, StoreError> {
-    let fail = |error| StoreError::from_sqlx(&options.path, &error);
-    let synchronous = match options.synchronous {
-        Synchronous::Normal => SqliteSynchronous::Normal,
-        Synchronous::Full => SqliteSynchronous::Full,
-    };
-    let mut conn = options
-        .connect_options()
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(synchronous)
-        // The write-ahead log is cut back to this after a burst.
-        .pragma("journal_size_limit", "67108864")
-        .connect()
-        .await
-        .map_err(fail)?;
-    quick_check(&mut conn, &options.path).await?;
-    Migrator::with_migrations(migrations())
-        .run_direct(None, &mut conn, false)
-        .await
-        .map_err(|error| StoreError::from_migrate(&options.path, &error))?;
-    Ok(conn)
-}
-
-/// Connections that only read.
-pub(crate) fn readers(options: &Options) -> SqlitePool {
-    SqlitePoolOptions::new()
-        .max_connections(options.readers.max(1))
-        .acquire_timeout(options.busy_timeout.max(Duration::from_secs(1)))
-        .test_before_acquire(false)
-        // Else the pool starts a task that closes old connections, and nobody awaits it.
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .connect_lazy_with(options.connect_options().read_only(true))
-}
-
-fn migrations() -> Vec<Migration> {
-    let first = include_str!("../migrations/sqlite/0001_targets_records_history.sql");
-    let description = Cow::Borrowed("targets records history");
-    vec![Migration::new(1, description, MigrationType::Simple, first.into_sql_str(), false)]
-}
-
-/// A damaged file is told of at the start and not in the middle of the night.
-async fn quick_check(conn: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let found: String = sqlx::query_scalar("PRAGMA quick_check(1)")
-        .fetch_one(conn)
-        .await
-        .map_err(|error| StoreError::from_sqlx(path, &error))?;
-    if found == "ok" {
-        return Ok(());
+/// The one connection that writes, with the schema in place and the database found whole.
+pub(crate) async fn writer(options: &Options) -> Result<Conn, StoreError> {
+    match &options.location.0 {
+        Place::File(path) => sqlite::writer(options, path).await,
+        Place::Server(server) => postgres::writer(options, server).await,
     }
-    Err(StoreError::Corrupt { path: path.display().to_string(), detail: found })
+}
+
+/// Another connection that writes, after the first was lost.
+pub(crate) async fn again(options: &Options) -> Result<Conn, StoreError> {
+    match &options.location.0 {
+        Place::File(path) => sqlite::writer(options, path).await,
+        Place::Server(server) => postgres::connect(options, server).await,
+    }
+}
+
+/// Connections that only read. None is opened before it is needed.
+pub(crate) fn readers(options: &Options) -> Readers {
+    match &options.location.0 {
+        Place::File(path) => sqlite::readers(options, path),
+        Place::Server(server) => postgres::readers(options, server),
+    }
+}
+
+/// The schema's one migration so far, in the database's own words.
+pub(crate) fn migrations(first: &'static str) -> Vec<Migration> {
+    let text: SqlStr = first.into_sql_str();
+    vec![Migration::new(1, "targets records history".into(), MigrationType::Simple, text, false)]
 }

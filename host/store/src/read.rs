@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use probehost_model::{AuditEntry, CheckId, Record, Target, Timestamp, Transition};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, QueryBuilder, Sqlite};
+use sqlx::AssertSqlSafe;
 
+use crate::conn::{Row, Value};
 use crate::filter::{AuditFilter, MAX_PAGE, TransitionFilter};
 use crate::rows::{self, RECORD_COLUMNS};
 use crate::stored::{self, Stored};
@@ -36,8 +36,7 @@ impl Store {
             "{} WHERE targets.deleted_at IS NULL ORDER BY targets.id, checks.name",
             stored::SELECT
         );
-        let found = sqlx::query(AssertSqlSafe(text)).fetch_all(self.readers()).await;
-        let found = found.map_err(|error| self.failed(&error))?;
+        let found = self.read(AssertSqlSafe(text), &[]).await?;
         Ok(stored::assemble(&found)?.into_iter().map(StoredTarget::from).collect())
     }
 
@@ -47,11 +46,10 @@ impl Store {
     /// The database can't be read.
     pub async fn target(&self, id: &str) -> Result<Option<StoredTarget>, StoreError> {
         let text = format!(
-            "{} WHERE targets.deleted_at IS NULL AND targets.id = ?1 ORDER BY checks.name",
+            "{} WHERE targets.deleted_at IS NULL AND targets.id = $1 ORDER BY checks.name",
             stored::SELECT
         );
-        let found = sqlx::query(AssertSqlSafe(text)).bind(id).fetch_all(self.readers()).await;
-        let found = found.map_err(|error| self.failed(&error))?;
+        let found = self.read(AssertSqlSafe(text), &[Value::Text(id)]).await?;
         Ok(stored::assemble(&found)?.into_iter().next().map(StoredTarget::from))
     }
 
@@ -61,17 +59,12 @@ impl Store {
     /// The database can't be read.
     pub async fn record_of(&self, check: &CheckId) -> Result<Option<Record>, StoreError> {
         let text = format!(
-            "SELECT {} FROM records WHERE target_id = ?1 AND check_name = ?2",
+            "SELECT {} FROM records WHERE target_id = $1 AND check_name = $2",
             RECORD_COLUMNS.join(", ")
         );
-        sqlx::query(AssertSqlSafe(text))
-            .bind(&check.target)
-            .bind(&check.check)
-            .fetch_optional(self.readers())
-            .await
-            .map_err(|error| self.failed(&error))?
-            .map(|row| rows::record(&row, 0))
-            .transpose()
+        let values = [Value::Text(&check.target), Value::Text(&check.check)];
+        let found = self.read(AssertSqlSafe(text), &values).await?;
+        found.first().map(|row| rows::record(row, 0)).transpose()
     }
 
     /// Changes of status, newest first.
@@ -82,15 +75,15 @@ impl Store {
         &self,
         filter: &TransitionFilter,
     ) -> Result<Vec<Transition>, StoreError> {
-        let mut query = QueryBuilder::new(
+        let mut query = Listing::new(
             "SELECT id, at, target_id, check_name, \"from\", \"to\", reason, message, streak, \
              \"trigger\" FROM transitions WHERE true",
         );
-        equal(&mut query, "target_id", filter.target.as_deref());
-        equal(&mut query, "check_name", filter.check.as_deref());
-        page(&mut query, filter.before, filter.limit);
-        let found = query.build().fetch_all(self.readers()).await;
-        found.map_err(|error| self.failed(&error))?.iter().map(transition).collect()
+        query.equal("target_id", filter.target.as_deref());
+        query.equal("check_name", filter.check.as_deref());
+        query.page(filter.before, filter.limit);
+        let found = self.read(AssertSqlSafe(query.text), &query.values).await?;
+        found.iter().map(transition).collect()
     }
 
     /// What was done, newest first.
@@ -98,36 +91,54 @@ impl Store {
     /// # Errors
     /// The database can't be read.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
-        let mut query = QueryBuilder::new(
+        let mut query = Listing::new(
             "SELECT id, at, principal, action, \"trigger\", target_id, check_name, \"from\", \
              \"to\", outcome FROM audit WHERE true",
         );
-        equal(&mut query, "target_id", filter.target.as_deref());
-        equal(&mut query, "check_name", filter.check.as_deref());
-        equal(&mut query, "action", filter.action.map(|action| action.as_str()));
-        equal(&mut query, "principal", filter.principal.as_deref());
-        page(&mut query, filter.before, filter.limit);
-        let found = query.build().fetch_all(self.readers()).await;
-        found.map_err(|error| self.failed(&error))?.iter().map(audit_entry).collect()
+        query.equal("target_id", filter.target.as_deref());
+        query.equal("check_name", filter.check.as_deref());
+        query.equal("action", filter.action.map(|action| action.as_str()));
+        query.equal("principal", filter.principal.as_deref());
+        query.page(filter.before, filter.limit);
+        let found = self.read(AssertSqlSafe(query.text), &query.values).await?;
+        found.iter().map(audit_entry).collect()
     }
 }
 
-/// Narrows a query down to one value of a column.
-fn equal(query: &mut QueryBuilder<Sqlite>, column: &'static str, value: Option<&str>) {
-    if let Some(value) = value {
-        query.push(" AND ").push(column).push(" = ").push_bind(value.to_owned());
+/// A query that is being put together.
+struct Listing<'a> {
+    text: String,
+    values: Vec<Value<'a>>,
+}
+
+impl<'a> Listing<'a> {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), values: Vec::new() }
+    }
+
+    /// Adds a text that ends where a value goes.
+    fn push(&mut self, text: &str, value: Value<'a>) {
+        self.values.push(value);
+        self.text.push_str(&format!("{text} ${}", self.values.len()));
+    }
+
+    /// Narrows it down to one value of a column.
+    fn equal(&mut self, column: &'static str, value: Option<&'a str>) {
+        if let Some(value) = value {
+            self.push(&format!(" AND {column} ="), Value::Text(value));
+        }
+    }
+
+    /// One page, newest first, that ends before a row.
+    fn page(&mut self, before: Option<i64>, limit: u32) {
+        if let Some(before) = before {
+            self.push(" AND id <", Value::Whole(before));
+        }
+        self.push(" ORDER BY id DESC LIMIT", Value::Whole(limit.min(MAX_PAGE).into()));
     }
 }
 
-/// One page, newest first, that ends before a row.
-fn page(query: &mut QueryBuilder<Sqlite>, before: Option<i64>, limit: u32) {
-    if let Some(before) = before {
-        query.push(" AND id < ").push_bind(before);
-    }
-    query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(limit.min(MAX_PAGE)));
-}
-
-fn transition(row: &SqliteRow) -> Result<Transition, StoreError> {
+fn transition(row: &Row) -> Result<Transition, StoreError> {
     Ok(Transition {
         id: rows::get(row, 0)?,
         at: Timestamp::from_micros(rows::get(row, 1)?),
@@ -141,16 +152,16 @@ fn transition(row: &SqliteRow) -> Result<Transition, StoreError> {
     })
 }
 
-fn audit_entry(row: &SqliteRow) -> Result<AuditEntry, StoreError> {
+fn audit_entry(row: &Row) -> Result<AuditEntry, StoreError> {
     let status = |at: usize, column| {
-        rows::get::<Option<&str>, _>(row, at)?.map(|text| rows::word(text, column)).transpose()
+        rows::get::<Option<&str>>(row, at)?.map(|text| rows::word(text, column)).transpose()
     };
     Ok(AuditEntry {
         id: rows::get(row, 0)?,
         at: Timestamp::from_micros(rows::get(row, 1)?),
         principal: rows::get(row, 2)?,
         action: rows::word(rows::get(row, 3)?, "action")?,
-        trigger: rows::get::<Option<&str>, _>(row, 4)?
+        trigger: rows::get::<Option<&str>>(row, 4)?
             .map(|text| rows::word(text, "trigger"))
             .transpose()?,
         target: rows::get(row, 5)?,

@@ -4,18 +4,29 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use probehost_model::{Reason, Record, Timestamp};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{ColumnIndex, Decode, Row, Sqlite, Type};
+use sqlx::{Decode, Postgres, Row as _, Sqlite, Type};
 
 use crate::StoreError;
+use crate::conn::Row;
+
+/// What a column of either database can be read as.
+pub(crate) trait Readable<'r>:
+    Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
+{
+}
+
+impl<'r, T> Readable<'r> for T where
+    T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
+{
+}
 
 /// A column's value.
-pub(crate) fn get<'r, T, I>(row: &'r SqliteRow, column: I) -> Result<T, StoreError>
-where
-    T: Decode<'r, Sqlite> + Type<Sqlite>,
-    I: ColumnIndex<SqliteRow> + Display + Copy,
-{
-    row.try_get(column).map_err(|error| StoreError::Unreadable {
+pub(crate) fn get<'r, T: Readable<'r>>(row: &'r Row, column: usize) -> Result<T, StoreError> {
+    let value = match row {
+        Row::Sqlite(row) => row.try_get(column),
+        Row::Postgres(row) => row.try_get(column),
+    };
+    value.map_err(|error| StoreError::Unreadable {
         column: "a column",
         value: column.to_string(),
         detail: error.to_string(),
@@ -64,7 +75,7 @@ pub(crate) const RECORD_COLUMNS: [&str; 10] = [
 ];
 
 /// A record from [`RECORD_COLUMNS`], the first of which stands at `first`.
-pub(crate) fn record(row: &SqliteRow, first: usize) -> Result<Record, StoreError> {
+pub(crate) fn record(row: &Row, first: usize) -> Result<Record, StoreError> {
     Ok(Record {
         status: word(get(row, first)?, "status")?,
         reason: reason(get(row, first + 1)?)?,

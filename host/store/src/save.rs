@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Source, Target, Timestamp};
-use serde_json::Value;
 use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::StoreError;
 use crate::change;
+use crate::conn::{Conn, Value};
 use crate::history::{self, Failure, NewAudit};
 use crate::stored::{self, Stored};
 
@@ -52,7 +51,10 @@ pub(crate) enum Change {
 }
 
 /// Does all of a save but begin and commit.
-pub(crate) async fn apply(conn: &mut SqliteConnection, save: &Save) -> Result<SaveReport, Failure> {
+pub(crate) async fn apply(conn: &mut Conn, save: &Save) -> Result<SaveReport, Failure> {
+    if let Some(lock) = conn.dialect().save_lock() {
+        conn.execute(lock, &[]).await?;
+    }
     let mut saving = Saving { conn, save, audit: Vec::new(), report: SaveReport::default() };
     match &save.change {
         Change::Sync { targets, subjects } => saving.sync(targets, subjects).await?,
@@ -69,7 +71,7 @@ pub(crate) async fn apply(conn: &mut SqliteConnection, save: &Save) -> Result<Sa
 
 /// A save at work.
 struct Saving<'a> {
-    conn: &'a mut SqliteConnection,
+    conn: &'a mut Conn,
     save: &'a Save,
     audit: Vec<NewAudit<'a>>,
     report: SaveReport,
@@ -83,7 +85,7 @@ impl<'a> Saving<'a> {
     ) -> Result<(), Failure> {
         refuse_duplicates(targets)?;
         let text = format!("{} ORDER BY targets.id, checks.name", stored::SELECT);
-        let found = sqlx::query(AssertSqlSafe(text)).fetch_all(&mut *self.conn).await?;
+        let found = self.conn.fetch_all(AssertSqlSafe(text), &[]).await?;
         let mut before: BTreeMap<String, Stored> = stored::assemble(&found)?
             .into_iter()
             .map(|stored| (stored.target.id.clone(), stored))
@@ -195,10 +197,10 @@ impl<'a> Saving<'a> {
     /// A target that is not deleted.
     async fn live(&mut self, id: &str) -> Result<Stored, Failure> {
         let text = format!(
-            "{} WHERE targets.deleted_at IS NULL AND targets.id = ?1 ORDER BY checks.name",
+            "{} WHERE targets.deleted_at IS NULL AND targets.id = $1 ORDER BY checks.name",
             stored::SELECT
         );
-        let found = sqlx::query(AssertSqlSafe(text)).bind(id).fetch_all(&mut *self.conn).await?;
+        let found = self.conn.fetch_all(AssertSqlSafe(text), &[Value::Text(id)]).await?;
         let none = || Failure::Store(StoreError::NoSuchTarget(id.to_owned()));
         stored::assemble(&found)?.into_iter().next().ok_or_else(none)
     }
@@ -257,6 +259,6 @@ fn same_probe(old: &Check, new: &Check) -> bool {
 
 /// A config as it comes back from the store: a fraction may lose its last bit on the way, and
 /// must not look like a change for it.
-fn as_stored(config: &Value) -> Value {
+fn as_stored(config: &serde_json::Value) -> serde_json::Value {
     serde_json::from_str(&config.to_string()).unwrap_or_default()
 }

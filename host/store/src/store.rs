@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use probehost_model::{CheckId, Target, Timestamp};
-use sqlx::sqlite::SqlitePool;
+use sqlx::SqlSafeStr;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::conn::{Readers, Row, Value};
+use crate::link::Link;
 use crate::save::{Change, Save};
 use crate::writer::{Job, Writer};
-use crate::{Options, Recorded, SaveReport, StoreError, Write, open};
+use crate::{Location, Options, Recorded, SaveReport, StoreError, Write, open};
 
 /// The store. Cheap to clone; every clone is the same store.
 #[derive(Debug, Clone)]
@@ -22,9 +23,9 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
+    location: Location,
     jobs: mpsc::Sender<Job>,
-    readers: SqlitePool,
+    readers: Readers,
     /// None once the writer was awaited.
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -34,15 +35,15 @@ impl Store {
     /// and starts the writer on the current tokio runtime.
     ///
     /// # Errors
-    /// The file can't be opened or written, is damaged, locked, or of a newer version; each
-    /// error says what to do.
+    /// The file can't be opened or written, is damaged, locked, or of a newer version; the
+    /// server can't be reached or refuses the host. Each error says what to do.
     pub async fn open(options: Options) -> Result<Self, StoreError> {
         let conn = open::writer(&options).await?;
         let (jobs, queue) = mpsc::channel(options.queue.max(1));
-        let writer = tokio::spawn(Writer::new(conn, options.path.clone()).run(queue));
-        let readers = open::readers(&options);
+        let (readers, location) = (open::readers(&options), options.location.clone());
+        let writer = tokio::spawn(Writer::new(Link::new(conn, options)).run(queue));
         let writer = Mutex::new(Some(writer));
-        Ok(Self { inner: Arc::new(Inner { path: options.path, jobs, readers, writer }) })
+        Ok(Self { inner: Arc::new(Inner { location, jobs, readers, writer }) })
     }
 
     /// Records one observation: decided by one statement, and committed together with its
@@ -156,11 +157,13 @@ impl Store {
         self.inner.readers.close().await;
     }
 
-    pub(crate) fn readers(&self) -> &SqlitePool {
-        &self.inner.readers
-    }
-
-    pub(crate) fn failed(&self, error: &sqlx::Error) -> StoreError {
-        StoreError::from_sqlx(&self.inner.path, error)
+    /// Asks for rows on a connection that only reads.
+    pub(crate) async fn read(
+        &self,
+        text: impl SqlSafeStr,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let found = self.inner.readers.fetch_all(text, values).await;
+        found.map_err(|error| StoreError::from_sqlx(&self.inner.location, &error))
     }
 }

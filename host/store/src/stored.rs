@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use probehost_model::{Check, Record, Target, Thresholds, Timestamp};
 use serde::de::DeserializeOwned;
-use sqlx::sqlite::SqliteRow;
 
 use crate::StoreError;
+use crate::conn::Row;
 use crate::rows;
 
 /// Targets with checks and records, one row per check. A `WHERE` and an `ORDER BY` follow.
@@ -33,18 +33,18 @@ pub(crate) struct Stored {
 }
 
 /// Puts rows of [`SELECT`], which come in order of target and check, together.
-pub(crate) fn assemble(found: &[SqliteRow]) -> Result<Vec<Stored>, StoreError> {
+pub(crate) fn assemble(found: &[Row]) -> Result<Vec<Stored>, StoreError> {
     let mut all: Vec<Stored> = Vec::new();
     for row in found {
         let id: &str = rows::get(row, 0)?;
         if all.last().is_none_or(|last| last.target.id != id) {
             all.push(stored(row)?);
         }
-        let (Some(last), Some(name)) = (all.last_mut(), rows::get::<Option<String>, _>(row, 7)?)
+        let (Some(last), Some(name)) = (all.last_mut(), rows::get::<Option<String>>(row, 7)?)
         else {
             continue;
         };
-        if rows::get::<Option<&str>, _>(row, RECORD_AT)?.is_some() {
+        if rows::get::<Option<&str>>(row, RECORD_AT)?.is_some() {
             last.records.insert(name.clone(), rows::record(row, RECORD_AT)?);
         }
         last.target.checks.push(check(row, name)?);
@@ -52,7 +52,7 @@ pub(crate) fn assemble(found: &[SqliteRow]) -> Result<Vec<Stored>, StoreError> {
     Ok(all)
 }
 
-fn stored(row: &SqliteRow) -> Result<Stored, StoreError> {
+fn stored(row: &Row) -> Result<Stored, StoreError> {
     let target = Target {
         id: rows::get(row, 0)?,
         name: rows::get(row, 1)?,
@@ -62,17 +62,17 @@ fn stored(row: &SqliteRow) -> Result<Stored, StoreError> {
         updated_at: Timestamp::from_micros(rows::get(row, 5)?),
         checks: Vec::new(),
     };
-    let deleted = rows::get::<Option<i64>, _>(row, 6)?.is_some();
+    let deleted = rows::get::<Option<i64>>(row, 6)?.is_some();
     Ok(Stored { target, deleted, records: BTreeMap::new() })
 }
 
-fn check(row: &SqliteRow, name: String) -> Result<Check, StoreError> {
+fn check(row: &Row, name: String) -> Result<Check, StoreError> {
     Ok(Check {
         name,
         kind: rows::get(row, 8)?,
         role: rows::word(rows::get(row, 9)?, "role")?,
         config: json(rows::get(row, 10)?, "config")?,
-        interval: rows::get::<Option<i64>, _>(row, 11)?.map(span),
+        interval: rows::get::<Option<i64>>(row, 11)?.map(span),
         timeout: span(rows::get(row, 12)?),
         thresholds: Thresholds {
             failure: rows::count(rows::get(row, 13)?),

@@ -1,14 +1,12 @@
 //! The one task that writes: takes what has queued up, commits it together, and only then
 //! answers each caller.
 
-use std::path::PathBuf;
-
-use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batch;
+use crate::conn::Conn;
 use crate::history::Failure;
+use crate::link::Link;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
 use crate::{StoreError, dialect};
@@ -29,21 +27,23 @@ pub(crate) enum Job {
 /// stands all the same (contract R4), so nobody looks whether an answer was taken.
 type Waiting = (Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>);
 
+/// How often a transaction is tried that another host's got in the way of.
+const TRIES: usize = 3;
+
 pub(crate) struct Writer {
-    conn: SqliteConnection,
-    path: PathBuf,
+    link: Link,
 }
 
 impl Writer {
-    pub(crate) fn new(conn: SqliteConnection, path: PathBuf) -> Self {
-        Self { conn, path }
+    pub(crate) const fn new(link: Link) -> Self {
+        Self { link }
     }
 
     /// Writes until it is told to close or every handle is gone, and the queue is empty.
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
         let mut waiting: Vec<Waiting> = Vec::with_capacity(BATCH);
-        while queue.recv_many(&mut jobs, BATCH).await > 0 {
+        while self.receive(&mut queue, &mut jobs).await {
             for job in jobs.drain(..) {
                 match job {
                     Job::Observe(write, answer) => waiting.push((write, answer)),
@@ -57,13 +57,26 @@ impl Writer {
             }
             self.observe(&mut waiting).await;
         }
-        if let Err(error) = self.conn.close().await {
-            tracing::warn!(path = %self.path.display(), %error, "closing the database failed");
+        self.link.close().await;
+    }
+
+    /// Takes what has queued up, or waits for it; and sees meanwhile to a connection that was
+    /// lost. False at the end of the queue.
+    async fn receive(&mut self, queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>) -> bool {
+        while let Some(next) = self.link.next_attempt() {
+            match tokio::time::timeout_at(next, queue.recv_many(jobs, BATCH)).await {
+                Ok(received) => return received > 0,
+                Err(_) => self.link.reconnect().await,
+            }
         }
+        queue.recv_many(jobs, BATCH).await > 0
     }
 
     /// Records what waits, and answers each when its own observation is committed.
     async fn observe(&mut self, waiting: &mut Vec<Waiting>) {
+        if waiting.is_empty() {
+            return;
+        }
         match self.land_quietly(waiting).await {
             Err(error) if error.is_outage() => return fail(waiting, &error),
             // At worst nothing has landed: the transaction finds out whose fault it is.
@@ -96,7 +109,7 @@ impl Writer {
     /// in `waiting` did not land.
     async fn land_quietly(&mut self, waiting: &mut Vec<Waiting>) -> Result<(), StoreError> {
         let writes: Vec<&Write> = waiting.iter().map(|(write, _)| &**write).collect();
-        let landed = batch::land_quietly(&mut self.conn, &writes).await;
+        let landed = batch::land_quietly(self.link.get().await?, &writes).await;
         let landed = landed.map_err(|failure| self.error(failure))?;
         let mut rest = Vec::new();
         for ((write, answer), landed) in waiting.drain(..).zip(landed) {
@@ -111,41 +124,60 @@ impl Writer {
 
     /// All of `writes` in one transaction, or none. The results are in their order.
     async fn transaction(&mut self, writes: &[&Write]) -> Result<Vec<Recorded>, StoreError> {
-        let result = match sqlx::query(dialect::BEGIN).execute(&mut self.conn).await {
-            Ok(_) => batch::record(&mut self.conn, writes).await,
-            Err(error) => Err(error.into()),
-        };
-        self.finish(result).await
+        let mut tries = 1;
+        loop {
+            let conn = self.link.get().await?;
+            let result = match begin(conn).await {
+                Ok(()) => batch::record(conn, writes).await,
+                Err(error) => Err(error),
+            };
+            match finish(conn, result).await {
+                // The database has undone it, and nothing is known of it any more.
+                Err(failure) if tries < TRIES && failure.is_collision() => tries += 1,
+                result => return result.map_err(|failure| self.error(failure)),
+            }
+        }
     }
 
     async fn save(&mut self, save: &Save) -> Result<SaveReport, StoreError> {
-        let result = match sqlx::query(dialect::BEGIN).execute(&mut self.conn).await {
-            Ok(_) => save::apply(&mut self.conn, save).await,
-            Err(error) => Err(error.into()),
+        let conn = self.link.get().await?;
+        let result = match begin(conn).await {
+            Ok(()) => save::apply(conn, save).await,
+            Err(error) => Err(error),
         };
-        self.finish(result).await
+        finish(conn, result).await.map_err(|failure| self.error(failure))
     }
 
-    /// Commits, or undoes what was begun.
-    async fn finish<T>(&mut self, result: Result<T, Failure>) -> Result<T, StoreError> {
-        let failure = match result {
-            Ok(value) => match sqlx::query(dialect::COMMIT).execute(&mut self.conn).await {
-                Ok(_) => return Ok(value),
-                Err(error) => Failure::Sql(error),
-            },
-            Err(failure) => failure,
-        };
-        // Fails when there is nothing to undo: the begin failed, or the database undid it.
-        let _ = sqlx::query(dialect::ROLLBACK).execute(&mut self.conn).await;
-        Err(self.error(failure))
-    }
-
-    fn error(&self, failure: Failure) -> StoreError {
-        match failure {
-            Failure::Sql(error) => StoreError::from_sqlx(&self.path, &error),
+    fn error(&mut self, failure: Failure) -> StoreError {
+        let error = match failure {
+            Failure::Sql(error) => StoreError::from_sqlx(&self.link.options().location, &error),
             Failure::Store(error) => error,
-        }
+        };
+        self.link.note(&error);
+        error
     }
+}
+
+async fn begin(conn: &mut Conn) -> Result<(), Failure> {
+    conn.execute(conn.dialect().begin(), &[]).await?;
+    Ok(())
+}
+
+/// Commits, or undoes what was begun.
+async fn finish<T>(conn: &mut Conn, result: Result<T, Failure>) -> Result<T, Failure> {
+    let failure = match result {
+        Ok(value) => match conn.execute(dialect::COMMIT, &[]).await {
+            Ok(()) => return Ok(value),
+            Err(error) => Failure::Sql(error),
+        },
+        Err(failure) => failure,
+    };
+    // Fails when there is nothing to undo: the begin failed, the database undid it, or it is
+    // not there any more. After a connection that said nothing in time, nothing is asked.
+    if !failure.is_lost() {
+        let _ = conn.execute(dialect::ROLLBACK, &[]).await;
+    }
+    Err(failure)
 }
 
 fn fail(waiting: &mut Vec<Waiting>, error: &StoreError) {

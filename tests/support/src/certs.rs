@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, SanType,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject};
@@ -36,8 +36,8 @@ pub struct Ca {
 /// A server's certificate with its key.
 #[derive(Debug)]
 pub struct Identity {
-    certificate: CertificateDer<'static>,
-    key: PrivateKeyDer<'static>,
+    certificate: Certificate,
+    key: KeyPair,
 }
 
 impl Ca {
@@ -101,7 +101,7 @@ impl Ca {
         describe(&mut params, from_day, to_day);
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        Ok(Identity { certificate: certificate.der().clone(), key: PrivateKeyDer::from(key) })
+        Ok(Identity { certificate, key })
     }
 }
 
@@ -112,7 +112,17 @@ impl Identity {
         describe(&mut params, -1, 20);
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?;
-        Ok(Self { certificate: certificate.der().clone(), key: PrivateKeyDer::from(key) })
+        Ok(Self { certificate, key })
+    }
+
+    /// The certificate as PEM, for a server's file.
+    pub fn cert_pem(&self) -> String {
+        self.certificate.pem()
+    }
+
+    /// The key as PEM, for a server's file.
+    pub fn key_pem(&self) -> String {
+        self.key.serialize_pem()
     }
 
     /// A server's settings with this certificate, for HTTP/1.1.
@@ -120,7 +130,10 @@ impl Identity {
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(vec![self.certificate], self.key)?;
+            .with_single_cert(
+                vec![self.certificate.der().clone()],
+                PrivateKeyDer::from(self.key),
+            )?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }

@@ -26,10 +26,15 @@ pub fn find(program: &str) -> Option<PathBuf> {
 ///     return;
 /// }
 /// ```
+pub fn skip_unless_installed(program: &str, install: &str) -> bool {
+    skip_unless_found(find(program).as_deref(), program, install)
+}
+
+/// The same for a program that was looked for elsewhere.
 #[allow(clippy::panic, reason = "a test that may not be skipped fails")]
 #[allow(clippy::print_stderr, reason = "the line is for the reader of the test's output")]
-pub fn skip_unless_installed(program: &str, install: &str) -> bool {
-    let Some(text) = missing(program, install, find(program).as_deref()) else { return false };
+pub(crate) fn skip_unless_found(found: Option<&Path>, program: &str, install: &str) -> bool {
+    let Some(text) = missing(program, install, found) else { return false };
     if env::var("CI").is_ok_and(|value| value == "true") {
         panic!("{text} (CI=true: skipping is not allowed)");
     }

@@ -9,6 +9,7 @@ pub mod certs;
 pub mod http;
 pub mod installed;
 pub mod nginx;
+pub mod postgres;
 pub mod probehost;
 pub mod process;
 pub mod raw;

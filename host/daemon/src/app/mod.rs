@@ -18,4 +18,4 @@ pub use prober::SandboxProber;
 pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;
-pub(crate) use serving::Host;
+pub(crate) use serving::{Host, store_options};

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probehost_config::{Config, Synchronous};
+use probehost_config::{Config, Database, Synchronous};
 use probehost_model::SYSTEM_PRINCIPAL;
 use probehost_monitor::{Clock, Metrics, Monitor, Schedule, Settings};
-use probehost_store::{Options as StoreOptions, Store};
+use probehost_store::{Location, Options as StoreOptions, Store, StoreError};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify};
@@ -64,12 +64,7 @@ impl Host {
         let catalog = Arc::clone(kinds.catalog());
         let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
 
-        let mut options = StoreOptions::new(&config.store.path);
-        options.synchronous = match config.store.synchronous {
-            Synchronous::Normal => probehost_store::Synchronous::Normal,
-            Synchronous::Full => probehost_store::Synchronous::Full,
-        };
-        let store = Store::open(options).await?;
+        let store = Store::open(store_options(&config)?).await?;
         let clock = Clock::System;
         let saved = match save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await {
             Ok(saved) => saved,
@@ -149,4 +144,18 @@ impl Host {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// Where the records are and how they are kept.
+pub(crate) fn store_options(config: &Config) -> Result<StoreOptions, StoreError> {
+    let location = match &config.store.database {
+        Database::File(path) => Location::file(path),
+        Database::Server(url) => url.expose().parse()?,
+    };
+    let mut options = StoreOptions::at(location);
+    options.synchronous = match config.store.synchronous {
+        Synchronous::Normal => probehost_store::Synchronous::Normal,
+        Synchronous::Full => probehost_store::Synchronous::Full,
+    };
+    Ok(options)
 }

@@ -9,7 +9,7 @@ use probehost_model::Endpoint;
 
 use super::fail;
 use super::table::Table;
-use crate::app::{AppError, Kinds, Planned, Setup, clamp_text};
+use crate::app::{AppError, Kinds, Planned, Setup, clamp_text, store_options};
 
 pub(crate) async fn check_config(path: &Path) -> ExitCode {
     match report(path).await {
@@ -23,6 +23,7 @@ pub(crate) async fn check_config(path: &Path) -> ExitCode {
 
 async fn report(path: &Path) -> Result<String, AppError> {
     let config = Config::load(path)?;
+    store_options(&config)?;
     let setup = Setup::of(&config);
     let kinds = Arc::new(Kinds::load(&setup).await?);
     let resolved = kinds.resolve(&config);

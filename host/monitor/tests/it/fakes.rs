@@ -189,7 +189,7 @@ impl Shelf {
 }
 
 pub fn out_of_reach() -> StoreError {
-    StoreError::Disk { path: "probehost.db".to_owned(), detail: "disk I/O error".to_owned() }
+    StoreError::Disk { database: "probehost.db".to_owned(), detail: "disk I/O error".to_owned() }
 }
 
 impl Recorder for Shelf {

@@ -1,8 +1,7 @@
-//! What the tests of the store share: a store in a folder of its own, targets, observations.
+//! What the tests of the store share: a store with a database of its own, targets, observations.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use probehost_model::{
@@ -11,28 +10,33 @@ use probehost_model::{
 };
 use probehost_store::{AuditFilter, Options, Recorded, SaveReport, Store, TransitionFilter, Write};
 use serde_json::json;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection};
+
+use crate::backend::{self, Backend, Home};
 
 pub(crate) const THRESHOLDS: Thresholds = Thresholds { failure: 2, inconclusive: 2 };
 
-/// A store whose folder goes with it.
+/// A store whose database goes with it.
 pub(crate) struct Fixture {
     pub(crate) store: Store,
-    pub(crate) folder: tempfile::TempDir,
+    pub(crate) home: Home,
 }
 
 impl Fixture {
     /// An empty store.
-    pub(crate) async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(Options::new(folder.path().join("store.db"))).await.unwrap();
-        Self { store, folder }
+    pub(crate) async fn new(on: Backend) -> Self {
+        Self::with(Home::new(on).await, |_| {}).await
+    }
+
+    /// A store on a database, with options changed.
+    pub(crate) async fn with(home: Home, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::at(home.location.clone());
+        change(&mut options);
+        Self { store: Store::open(options).await.unwrap(), home }
     }
 
     /// A store with the enabled target `web` and its check `head`, saved at 0.
-    pub(crate) async fn with_web() -> Self {
-        let fixture = Self::new().await;
+    pub(crate) async fn with_web(on: Backend) -> Self {
+        let fixture = Self::new(on).await;
         fixture.sync(vec![target("web", &["head"])], 0).await;
         fixture
     }
@@ -83,24 +87,34 @@ impl Fixture {
     /// The same database, opened anew.
     pub(crate) async fn reopen(self) -> Self {
         self.store.close().await;
-        let store = Store::open(Options::new(self.path())).await.unwrap();
-        Self { store, folder: self.folder }
+        Self::with(self.home, |_| {}).await
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("store.db")
+    /// Runs statements around the store.
+    pub(crate) async fn try_execute(&self, statements: &str) -> Result<(), sqlx::Error> {
+        backend::execute(&self.home.location, statements).await
     }
 
-    /// A connection that goes around the store.
-    pub(crate) async fn raw(&self) -> SqliteConnection {
-        SqliteConnectOptions::new().filename(self.path()).connect().await.unwrap()
+    pub(crate) async fn execute(&self, statements: &str) {
+        self.try_execute(statements).await.unwrap();
     }
 
-    /// Runs one statement around the store.
-    pub(crate) async fn execute(&self, statement: &'static str) {
-        let mut conn = self.raw().await;
-        sqlx::query(statement).execute(&mut conn).await.unwrap();
-        conn.close().await.unwrap();
+    /// Lets the database refuse new rows of a table, those of which `condition` is true.
+    pub(crate) async fn refuse(&self, table: &str, condition: &str) {
+        let statements = if self.home.location.path().is_some() {
+            format!(
+                "CREATE TRIGGER refuse BEFORE INSERT ON {table} WHEN {condition} \
+                 BEGIN SELECT RAISE(ABORT, 'not this one'); END"
+            )
+        } else {
+            format!(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN RAISE EXCEPTION 'not this one'; END $$; \
+                 CREATE TRIGGER refuse BEFORE INSERT ON {table} FOR EACH ROW \
+                 WHEN ({condition}) EXECUTE FUNCTION refuse()"
+            )
+        };
+        self.execute(&statements).await;
     }
 
     /// Ends the store and looks whether everything holds together.

@@ -7,12 +7,12 @@ use probehost_model::{
 };
 use probehost_store::{AuditFilter, Recorded, TransitionFilter, Write};
 
+use crate::backend::{Backend, on_both};
 use crate::common::{Fixture, at, by_hand, fail, landed, seen, target, web};
 
 /// R3, A1: a change of status leaves a transition and the audit row that tells the same.
-#[tokio::test]
-async fn a_transition_has_its_audit_row() {
-    let fixture = Fixture::with_web().await;
+async fn a_transition_has_its_audit_row(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[Outcome::Pass, fail(Reason::Network)]).await;
     let recorded = fixture.record(seen(3, fail(Reason::Timeout))).await;
     let Recorded::Applied { transition_id: Some(id), .. } = recorded else {
@@ -56,9 +56,8 @@ async fn a_transition_has_its_audit_row() {
 }
 
 /// A2: a scheduled probe that changes nothing audits nothing.
-#[tokio::test]
-async fn repeats_stay_silent() {
-    let fixture = Fixture::with_web().await;
+async fn repeats_stay_silent(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[Outcome::Pass, Outcome::Pass, fail(Reason::Network), Outcome::Pass]).await;
     assert_eq!(fixture.transitions().await.len(), 1);
     assert_eq!(fixture.probe_audit().await.len(), 1);
@@ -66,9 +65,8 @@ async fn repeats_stay_silent() {
 }
 
 /// A1: a probe by hand audits also when nothing changed, and once when something did.
-#[tokio::test]
-async fn by_hand_always_audits() {
-    let fixture = Fixture::with_web().await;
+async fn by_hand_always_audits(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     for (now, outcome) in
         [(1, Outcome::Pass), (2, Outcome::Pass), (3, Outcome::inconclusive("engine is gone"))]
     {
@@ -93,9 +91,8 @@ async fn by_hand_always_audits() {
 }
 
 /// A1: each denied call of a run that landed has its row, before that of the probe.
-#[tokio::test]
-async fn denied_calls_are_audited() {
-    let fixture = Fixture::with_web().await;
+async fn denied_calls_are_audited(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let denied = vec!["tcp://db:5432".to_owned(), "dns:db".to_owned()];
     landed(fixture.record(Write { denied, ..seen(1, fail(Reason::Config)) }).await);
     let told: Vec<_> =
@@ -112,29 +109,25 @@ async fn denied_calls_are_audited() {
 }
 
 /// A3: nobody changes or removes a row of the history.
-#[tokio::test]
-async fn history_is_append_only() {
-    let fixture = Fixture::with_web().await;
+async fn history_is_append_only(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[Outcome::Pass]).await;
     let before = (fixture.transitions().await, fixture.audit().await);
-    let mut conn = fixture.raw().await;
     for statement in [
         "UPDATE audit SET principal = 'mallory'",
         "DELETE FROM audit",
         "UPDATE transitions SET \"to\" = 'unhealthy'",
         "DELETE FROM transitions",
     ] {
-        let error = sqlx::query(statement).execute(&mut conn).await.unwrap_err();
+        let error = fixture.try_execute(statement).await.unwrap_err();
         assert!(error.to_string().contains("append-only"), "{statement}: {error}");
     }
-    drop(conn);
     assert_eq!((fixture.transitions().await, fixture.audit().await), before);
     fixture.finish().await;
 }
 
 /// R3, R9: the look for what must not be finds each of it.
-#[tokio::test]
-async fn what_must_not_be_is_found() {
+async fn what_must_not_be_is_found(on: Backend) {
     let breaks = [
         (
             "INSERT INTO transitions (at, target_id, check_name, \"from\", \"to\", reason, message, \
@@ -156,12 +149,15 @@ async fn what_must_not_be_is_found() {
             "the record of web/head belongs to a target that is deleted",
         ),
         (
-            "PRAGMA foreign_keys = OFF; DELETE FROM checks",
+            match on {
+                Backend::Sqlite => "PRAGMA foreign_keys = OFF; DELETE FROM checks",
+                Backend::Postgres => "SET session_replication_role = replica; DELETE FROM checks",
+            },
             "the record of web/head belongs to no check",
         ),
     ];
     for (statement, finding) in breaks {
-        let fixture = Fixture::with_web().await;
+        let fixture = Fixture::with_web(on).await;
         fixture.run(&[Outcome::Pass]).await;
         assert_eq!(fixture.store.check_integrity().await.unwrap(), Vec::<String>::new());
         fixture.execute(statement).await;
@@ -171,15 +167,9 @@ async fn what_must_not_be_is_found() {
 }
 
 /// R3: when the audit row can't be written, there is no record and no transition either.
-#[tokio::test]
-async fn all_of_it_commits_or_none() {
-    let fixture = Fixture::with_web().await;
-    fixture
-        .execute(
-            "CREATE TRIGGER refuse BEFORE INSERT ON audit WHEN NEW.principal = 'mallory' \
-             BEGIN SELECT RAISE(ABORT, 'not this one'); END",
-        )
-        .await;
+async fn all_of_it_commits_or_none(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
+    fixture.refuse("audit", "NEW.principal = 'mallory'").await;
     let write = Write { principal: "mallory".into(), ..by_hand(1, Outcome::Pass) };
     let error = fixture.store.record(write).await.unwrap_err();
     assert!(error.to_string().contains("not this one"), "{error}");
@@ -190,9 +180,8 @@ async fn all_of_it_commits_or_none() {
 }
 
 /// Listings are newest first, filtered, and go on where the page before ended.
-#[tokio::test]
-async fn listings_are_paged_and_filtered() {
-    let fixture = Fixture::new().await;
+async fn listings_are_paged_and_filtered(on: Backend) {
+    let fixture = Fixture::new(on).await;
     fixture.sync(vec![target("db", &["tcp"]), target("web", &["head", "tail"])], 0).await;
     for now in 1..=6 {
         let outcome = if now % 2 == 1 { Outcome::Pass } else { fail(Reason::Config) };
@@ -230,3 +219,14 @@ async fn listings_are_paged_and_filtered() {
     assert_eq!(count(AuditFilter { limit: 0, ..any() }).await, 0);
     fixture.finish().await;
 }
+
+on_both!(
+    a_transition_has_its_audit_row,
+    repeats_stay_silent,
+    by_hand_always_audits,
+    denied_calls_are_audited,
+    history_is_append_only,
+    what_must_not_be_is_found,
+    all_of_it_commits_or_none,
+    listings_are_paged_and_filtered,
+);

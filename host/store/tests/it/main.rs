@@ -1,4 +1,4 @@
-//! The store against a real database file, one module per part of the contract.
+//! The store against real databases, one module per part of the contract.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod backend;
 mod common;
 mod crash;
 mod history;
@@ -14,4 +15,6 @@ mod outage;
 mod property;
 mod recording;
 mod saving;
+mod server;
+mod sharing;
 mod writing;

@@ -1,7 +1,7 @@
-//! When the database can't be used: contract R7. Every error says what to do.
+//! When the database file can't be used: contract R7. Every error says what to do.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -10,10 +10,15 @@ use probehost_store::{Options, Store, StoreError};
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
+use crate::backend::Backend;
 use crate::common::{Fixture, fail, landed, seen};
 
 /// Names the database for the helper process.
 const DATABASE: &str = "PROBEHOST_TEST_DATABASE";
+
+fn path(fixture: &Fixture) -> PathBuf {
+    fixture.home.location.path().unwrap().to_owned()
+}
 
 async fn open_error(path: &Path) -> StoreError {
     let options = Options { busy_timeout: Duration::from_millis(50), ..Options::new(path) };
@@ -37,15 +42,15 @@ async fn a_file_that_is_no_database() {
 /// R7: damage inside a database is found when it is opened.
 #[tokio::test]
 async fn a_damaged_database() {
-    let fixture = Fixture::with_web().await;
+    let fixture = Fixture::with_web(Backend::Sqlite).await;
     fixture.run(&[Outcome::Pass, fail(Reason::Config), Outcome::Pass]).await;
     fixture.store.close().await;
-    let mut bytes = std::fs::read(fixture.path()).unwrap();
+    let mut bytes = std::fs::read(path(&fixture)).unwrap();
     assert!(bytes.len() > 3 * 4096);
     // The header and the schema stay; every page of content is overwritten.
     bytes[2 * 4096..].fill(0x5a);
-    std::fs::write(fixture.path(), bytes).unwrap();
-    let error = open_error(&fixture.path()).await;
+    std::fs::write(path(&fixture), bytes).unwrap();
+    let error = open_error(&path(&fixture)).await;
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
 }
 
@@ -65,7 +70,7 @@ async fn a_place_that_cannot_be_written() {
 /// A database that a newer version has changed is refused, not written to.
 #[tokio::test]
 async fn a_newer_schema() {
-    let fixture = Fixture::with_web().await;
+    let fixture = Fixture::with_web(Backend::Sqlite).await;
     fixture
         .execute(
             "INSERT INTO _sqlx_migrations (version, description, installed_on, success, checksum, \
@@ -73,7 +78,7 @@ async fn a_newer_schema() {
         )
         .await;
     fixture.store.close().await;
-    let error = open_error(&fixture.path()).await;
+    let error = open_error(&path(&fixture)).await;
     assert!(matches!(error, StoreError::Schema { .. }), "{error:?}");
     assert!(error.to_string().contains("newer"), "{error}");
 }
@@ -82,12 +87,11 @@ async fn a_newer_schema() {
 /// nothing, reads go on; when it lets go, writes land again.
 #[tokio::test]
 async fn locked_by_another_process() {
-    let fixture = Fixture::with_web().await;
+    let fixture = Fixture::with_web(Backend::Sqlite).await;
     fixture.store.close().await;
-    let path = fixture.path();
-    let options = Options { busy_timeout: Duration::from_millis(50), ..Options::new(&path) };
-    let store = Store::open(options).await.unwrap();
-    let fixture = Fixture { store, folder: fixture.folder };
+    let path = path(&fixture);
+    let impatient = |options: &mut Options| options.busy_timeout = Duration::from_millis(50);
+    let fixture = Fixture::with(fixture.home, impatient).await;
     let before = fixture.run(&[Outcome::Pass]).await;
 
     let mut holder = Holder::start(&path);

@@ -8,13 +8,15 @@ use probehost_store::{AuditFilter, Options, Store, TransitionFilter};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 
+use crate::backend::{Backend, Home};
+
 use self::reference::Reference;
 use self::steps::{Step, step};
 
 /// Runs steps through the store and the reference, and compares them after each.
-async fn hold_equal(steps: &[Vec<Step>]) -> Result<(), TestCaseError> {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(Options::new(folder.path().join("store.db"))).await.unwrap();
+async fn hold_equal(on: Backend, steps: &[Vec<Step>]) -> Result<(), TestCaseError> {
+    let home = Home::new(on).await;
+    let store = Store::open(Options::at(home.location.clone())).await.unwrap();
     let mut reference = Reference::default();
     for together in steps {
         // What a probe saw when it began, it saw before any of these.
@@ -61,21 +63,43 @@ async fn compare(store: &Store, reference: &mut Reference) -> Result<(), TestCas
     Ok(())
 }
 
+type Steps = Vec<Vec<Step>>;
+
+fn steps() -> impl Strategy<Value = Steps> {
+    prop::collection::vec(prop::collection::vec(step(), 1..8), 1..40)
+}
+
+/// About 20 × 4 steps a case; PROPTEST_CASES asks for more.
+fn config(cases: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    Config { cases: asked.unwrap_or(cases), ..Config::default() }
+}
+
+fn run(on: Backend, steps: &Steps) -> Result<(), TestCaseError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(hold_equal(on, steps))
+}
+
 proptest! {
-    // About 150 × 20 × 4 = 12,000 steps; PROPTEST_CASES asks for more.
-    #![proptest_config(Config {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
-        ..Config::default()
-    })]
+    #![proptest_config(config(150))]
 
     /// R1 and the rest: whatever comes in whatever order, late, equal, overtaken, reset,
     /// disabled, deleted, revived or reconfigured mid-probe, one by one or batched, the store
     /// holds what the rules say.
     #[test]
-    fn the_store_follows_the_rules(
-        steps in prop::collection::vec(prop::collection::vec(step(), 1..8), 1..40)
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(hold_equal(&steps))?;
+    fn the_store_follows_the_rules(steps in steps()) {
+        run(Backend::Sqlite, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(30))]
+
+    /// R6: the same on PostgreSQL.
+    #[test]
+    fn the_store_follows_the_rules_on_postgres(steps in steps()) {
+        if !probehost_test_support::postgres::skip_unless_installed() {
+            run(Backend::Postgres, &steps)?;
+        }
     }
 }

@@ -7,6 +7,7 @@ use probehost_model::{
 };
 use probehost_store::{Recorded, Write};
 
+use crate::backend::{Backend, on_both};
 use crate::common::{Fixture, at, by_hand, fail, landed, seen, target};
 
 fn refused(recorded: &Recorded) -> Option<Refusal> {
@@ -17,8 +18,8 @@ fn refused(recorded: &Recorded) -> Option<Refusal> {
 }
 
 /// Runs outcomes of `web/head` one after the other and gives each status and streak.
-async fn states(outcomes: &[Outcome]) -> Vec<(Status, u32)> {
-    let fixture = Fixture::with_web().await;
+async fn states(on: Backend, outcomes: &[Outcome]) -> Vec<(Status, u32)> {
+    let fixture = Fixture::with_web(on).await;
     let mut states = Vec::new();
     for (now, outcome) in (1..).zip(outcomes) {
         let (_, record) = landed(fixture.record(seen(now, outcome.clone())).await);
@@ -29,9 +30,8 @@ async fn states(outcomes: &[Outcome]) -> Vec<(Status, u32)> {
 }
 
 /// T1, T2: nothing is known at first; one pass is enough from any status and clears the failure.
-#[tokio::test]
-async fn a_pass_heals_at_once() {
-    let fixture = Fixture::with_web().await;
+async fn a_pass_heals_at_once(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     assert_eq!(fixture.web().await, None);
     let down = fixture.run(&[fail(Reason::Config)]).await;
     assert_eq!(down.status, Unhealthy);
@@ -53,35 +53,32 @@ async fn a_pass_heals_at_once() {
 }
 
 /// T3: a sticky failure flips at once, also as the first word on a check, and counts.
-#[tokio::test]
-async fn sticky_flips_at_once() {
+async fn sticky_flips_at_once(on: Backend) {
     for reason in [Reason::Config, Reason::HostKey] {
         assert_eq!(
-            states(&[fail(reason), Outcome::Pass, fail(reason), fail(reason)]).await,
+            states(on, &[fail(reason), Outcome::Pass, fail(reason), fail(reason)]).await,
             [(Unhealthy, 1), (Healthy, 0), (Unhealthy, 1), (Unhealthy, 2)]
         );
     }
 }
 
 /// T4: below the threshold the status stands, healthy or unknown; at it, it flips.
-#[tokio::test]
-async fn the_threshold_flips() {
+async fn the_threshold_flips(on: Backend) {
     for reason in Reason::ALL.into_iter().filter(|reason| !reason.is_sticky()) {
         assert_eq!(
-            states(&[fail(reason), fail(reason), fail(reason)]).await,
+            states(on, &[fail(reason), fail(reason), fail(reason)]).await,
             [(Unknown, 1), (Unhealthy, 2), (Unhealthy, 3)]
         );
     }
     assert_eq!(
-        states(&[Outcome::Pass, fail(Reason::Network), fail(Reason::Timeout)]).await,
+        states(on, &[Outcome::Pass, fail(Reason::Network), fail(Reason::Timeout)]).await,
         [(Healthy, 0), (Healthy, 1), (Unhealthy, 2)]
     );
 }
 
 /// T4: a threshold of 1 flips on the first failure, also where there was no record.
-#[tokio::test]
-async fn a_threshold_of_one_needs_no_second_opinion() {
-    let fixture = Fixture::with_web().await;
+async fn a_threshold_of_one_needs_no_second_opinion(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let one = Thresholds { failure: 1, inconclusive: 1 };
     let write = Write { thresholds: one, ..seen(1, fail(Reason::Stopped)) };
     let (from, record) = landed(fixture.record(write).await);
@@ -93,9 +90,8 @@ async fn a_threshold_of_one_needs_no_second_opinion() {
 }
 
 /// T4: a failure below the threshold shows its reason and message under the standing status.
-#[tokio::test]
-async fn a_first_failure_shows_its_reason() {
-    let fixture = Fixture::with_web().await;
+async fn a_first_failure_shows_its_reason(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let record = fixture.run(&[Outcome::Pass, fail(Reason::Auth)]).await;
     assert_eq!((record.status, record.reason), (Healthy, Some(Reason::Auth)));
     assert_eq!(record.message, "web:443: refused");
@@ -105,9 +101,8 @@ async fn a_first_failure_shows_its_reason() {
 
 /// T5: inconclusive probes leave everything but the attempt, then say `unknown`, never
 /// `unhealthy`; the failures in a row stand across them.
-#[tokio::test]
-async fn inconclusive_holds_then_says_unknown() {
-    let fixture = Fixture::with_web().await;
+async fn inconclusive_holds_then_says_unknown(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let odd = || Outcome::inconclusive("engine is gone");
     let known = fixture.run(&[Outcome::Pass, fail(Reason::Network)]).await;
     let (_, once) = landed(fixture.record(seen(3, odd())).await);
@@ -128,9 +123,8 @@ async fn inconclusive_holds_then_says_unknown() {
 }
 
 /// T5: the subject of a check that only had inconclusive probes is that of the first.
-#[tokio::test]
-async fn the_first_inconclusive_probe_gives_the_subject() {
-    let fixture = Fixture::with_web().await;
+async fn the_first_inconclusive_probe_gives_the_subject(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let mut later = seen(2, Outcome::inconclusive("trap"));
     let record = fixture.run(&[Outcome::inconclusive("trap")]).await;
     assert_eq!((record.status, record.subject.as_str()), (Unknown, "web:443"));
@@ -141,9 +135,8 @@ async fn the_first_inconclusive_probe_gives_the_subject() {
 
 /// T6, R1: what a write replaced is what was stored at that moment, whatever the callers saw:
 /// of two that ran side by side exactly one finds the change.
-#[tokio::test]
-async fn a_transition_is_judged_on_what_the_write_replaced() {
-    let fixture = Fixture::with_web().await;
+async fn a_transition_is_judged_on_what_the_write_replaced(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[Outcome::Pass, fail(Reason::Network)]).await;
     let first = fixture.store.record(seen(3, fail(Reason::Network)));
     let second = fixture.store.record(by_hand(4, fail(Reason::Network)));
@@ -162,9 +155,8 @@ async fn a_transition_is_judged_on_what_the_write_replaced() {
 }
 
 /// E1: an applied write says which reason it replaced, so that a caller can tell a change.
-#[tokio::test]
-async fn the_replaced_reason_is_told() {
-    let fixture = Fixture::with_web().await;
+async fn the_replaced_reason_is_told(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[fail(Reason::Network)]).await;
     let recorded = fixture.record(seen(2, fail(Reason::Tls))).await;
     let Recorded::Applied { reason_before, record, .. } = recorded else {
@@ -175,9 +167,8 @@ async fn the_replaced_reason_is_told() {
 }
 
 /// R2: equal is not later, conclusive or not; nothing at all is written.
-#[tokio::test]
-async fn overtaken_is_refused() {
-    let fixture = Fixture::with_web().await;
+async fn overtaken_is_refused(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     landed(fixture.record(seen(5, Outcome::Pass)).await);
     let (record, audit) = (fixture.web().await, fixture.audit().await);
     for now in [4, 5] {
@@ -193,9 +184,8 @@ async fn overtaken_is_refused() {
 }
 
 /// R5: a microsecond later is later, also across a whole second.
-#[tokio::test]
-async fn a_microsecond_later_is_later() {
-    let fixture = Fixture::with_web().await;
+async fn a_microsecond_later_is_later(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     for now in [1_764_456_769_999_999, 1_764_456_770_000_000, 1_764_456_770_000_001] {
         let (_, record) = landed(fixture.record(seen(now, Outcome::Pass)).await);
         assert_eq!(record.checked_at, Some(at(now)));
@@ -205,9 +195,8 @@ async fn a_microsecond_later_is_later() {
 
 /// R2: a target that is deleted, disabled, changed or not there takes no observation, and no
 /// record comes into being by it.
-#[tokio::test]
-async fn a_changed_target_takes_nothing() {
-    let fixture = Fixture::with_web().await;
+async fn a_changed_target_takes_nothing(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let store = &fixture.store;
     let mut unknown = seen(1, Outcome::Pass);
     unknown.check = CheckId::new("nobody", "head");
@@ -241,9 +230,8 @@ async fn a_changed_target_takes_nothing() {
 }
 
 /// R2: with both reasons to refuse, the change of the target is the one that is told.
-#[tokio::test]
-async fn changed_comes_before_overtaken() {
-    let fixture = Fixture::with_web().await;
+async fn changed_comes_before_overtaken(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     landed(fixture.record(seen(5, Outcome::Pass)).await);
     let mut write = seen(4, Outcome::Pass);
     write.seen_updated_at = at(-1);
@@ -252,19 +240,17 @@ async fn changed_comes_before_overtaken() {
 }
 
 /// R8: after a recovery the next failure counts 1.
-#[tokio::test]
-async fn a_recovery_starts_the_count_anew() {
+async fn a_recovery_starts_the_count_anew(on: Backend) {
     let network = || fail(Reason::Network);
     assert_eq!(
-        states(&[network(), network(), network(), Outcome::Pass, network(), network()]).await,
+        states(on, &[network(), network(), network(), Outcome::Pass, network(), network()]).await,
         [(Unknown, 1), (Unhealthy, 2), (Unhealthy, 3), (Healthy, 0), (Healthy, 1), (Unhealthy, 2)]
     );
 }
 
 /// R9: records survive a restart; the streak goes on where it was.
-#[tokio::test]
-async fn a_record_survives_a_restart() {
-    let fixture = Fixture::with_web().await;
+async fn a_record_survives_a_restart(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let before = fixture.run(&[Outcome::Pass, fail(Reason::Network)]).await;
     let fixture = fixture.reopen().await;
     assert_eq!(fixture.web().await, Some(before));
@@ -274,3 +260,21 @@ async fn a_record_survives_a_restart() {
     assert_eq!((record.status, record.streak), (Unhealthy, 2));
     fixture.finish().await;
 }
+
+on_both!(
+    a_pass_heals_at_once,
+    sticky_flips_at_once,
+    the_threshold_flips,
+    a_threshold_of_one_needs_no_second_opinion,
+    a_first_failure_shows_its_reason,
+    inconclusive_holds_then_says_unknown,
+    the_first_inconclusive_probe_gives_the_subject,
+    a_transition_is_judged_on_what_the_write_replaced,
+    the_replaced_reason_is_told,
+    overtaken_is_refused,
+    a_microsecond_later_is_later,
+    a_changed_target_takes_nothing,
+    changed_comes_before_overtaken,
+    a_recovery_starts_the_count_anew,
+    a_record_survives_a_restart,
+);

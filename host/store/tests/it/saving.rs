@@ -9,6 +9,7 @@ use probehost_model::{
 use probehost_store::{Recorded, SaveReport, StoreError};
 use serde_json::json;
 
+use crate::backend::{Backend, on_both};
 use crate::common::{Fixture, at, check, fail, landed, seen, subjects, target, web};
 
 /// What the target changes left in the audit: target and outcome, oldest first.
@@ -35,9 +36,8 @@ fn reconfigured() -> Target {
 }
 
 /// A save of new targets gives them back as they were given, by ascending id.
-#[tokio::test]
-async fn what_is_saved_is_given_back() {
-    let fixture = Fixture::new().await;
+async fn what_is_saved_is_given_back(on: Backend) {
+    let fixture = Fixture::new(on).await;
     let mut web = target("web", &["head", "ssh"]);
     web.checks[1].role = Role::Readiness;
     web.checks[1].interval = None;
@@ -57,9 +57,8 @@ async fn what_is_saved_is_given_back() {
 }
 
 /// T7: a save that changes nothing resets nothing, moves no time and audits nothing.
-#[tokio::test]
-async fn the_same_again_changes_nothing() {
-    let fixture = Fixture::with_web().await;
+async fn the_same_again_changes_nothing(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let record = fixture.run(&[Outcome::Pass]).await;
     let mut odd = target("odd", &["x"]);
     // As text it is shorter than it is exact: it must not look changed for it.
@@ -75,12 +74,11 @@ async fn the_same_again_changes_nothing() {
 }
 
 /// T7: a change of kind or config resets the record and names the check for an off-cycle probe.
-#[tokio::test]
-async fn a_change_of_what_is_probed_resets() {
+async fn a_change_of_what_is_probed_resets(on: Backend) {
     let mut other_kind = target("web", &["head"]);
     other_kind.checks[0].kind = "ssh-handshake".into();
     for changed in [reconfigured(), other_kind] {
-        let fixture = Fixture::with_web().await;
+        let fixture = Fixture::with_web(on).await;
         fixture.run(&[Outcome::Pass, fail(Reason::Config)]).await;
         let report = fixture.sync(vec![changed], 9).await;
         assert_eq!(
@@ -97,9 +95,8 @@ async fn a_change_of_what_is_probed_resets() {
 
 /// T8: a probe in flight from before the save can't overwrite the reset, however late it
 /// ends; one that began after it lands with any time.
-#[tokio::test]
-async fn a_reset_wins_over_a_probe_in_flight() {
-    let fixture = Fixture::with_web().await;
+async fn a_reset_wins_over_a_probe_in_flight(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.run(&[Outcome::Pass]).await;
     fixture.sync(vec![reconfigured()], 9).await;
     let recorded = fixture.record(seen(1_000_000, fail(Reason::Network))).await;
@@ -112,9 +109,8 @@ async fn a_reset_wins_over_a_probe_in_flight() {
 }
 
 /// T8: also when the clock was set back between the two saves.
-#[tokio::test]
-async fn a_save_is_later_than_the_one_before() {
-    let fixture = Fixture::with_web().await;
+async fn a_save_is_later_than_the_one_before(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     fixture.sync(vec![reconfigured()], -500).await;
     assert_eq!(updated_at(&fixture, "web").await, 1);
     let recorded = fixture.record(seen(1, Outcome::Pass)).await;
@@ -123,8 +119,7 @@ async fn a_save_is_later_than_the_one_before() {
 }
 
 /// T7: other changes keep the record, but a probe from before them does not land.
-#[tokio::test]
-async fn other_changes_reset_nothing() {
+async fn other_changes_reset_nothing(on: Backend) {
     let edits: [fn(&mut Target); 7] = [
         |target| target.name = "The web".into(),
         |target| target.labels.clear(),
@@ -135,7 +130,7 @@ async fn other_changes_reset_nothing() {
         |target| target.checks[0].role = Role::Readiness,
     ];
     for edit in edits {
-        let fixture = Fixture::with_web().await;
+        let fixture = Fixture::with_web(on).await;
         let record = fixture.run(&[Outcome::Pass, fail(Reason::Network)]).await;
         let mut changed = target("web", &["head"]);
         edit(&mut changed);
@@ -152,9 +147,8 @@ async fn other_changes_reset_nothing() {
 
 /// T7: the record of a disabled target stands, also over a change of its config; enabling it
 /// is what makes it probed again.
-#[tokio::test]
-async fn a_disabled_target_is_not_reset() {
-    let fixture = Fixture::with_web().await;
+async fn a_disabled_target_is_not_reset(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let record = fixture.run(&[Outcome::Pass]).await;
     let mut off = reconfigured();
     off.enabled = false;
@@ -181,9 +175,8 @@ async fn a_disabled_target_is_not_reset() {
 
 /// R9: a target that is gone from the file is deleted with its records; its history stays; and
 /// when it comes back, nothing is known of it.
-#[tokio::test]
-async fn a_deleted_target_takes_its_records_with_it() {
-    let fixture = Fixture::new().await;
+async fn a_deleted_target_takes_its_records_with_it(on: Backend) {
+    let fixture = Fixture::new(on).await;
     let both = || vec![target("db", &["tcp"]), target("web", &["head"])];
     fixture.sync(both(), 0).await;
     assert_eq!(fixture.run(&[fail(Reason::Config)]).await.status, Unhealthy);
@@ -212,9 +205,8 @@ async fn a_deleted_target_takes_its_records_with_it() {
 }
 
 /// R9: a check that its target no longer has loses its record; its neighbours keep theirs.
-#[tokio::test]
-async fn a_removed_check_loses_its_record() {
-    let fixture = Fixture::new().await;
+async fn a_removed_check_loses_its_record(on: Backend) {
+    let fixture = Fixture::new(on).await;
     fixture.sync(vec![target("web", &["head", "tail"])], 0).await;
     let mut tail = seen(1, Outcome::Pass);
     tail.check = CheckId::new("web", "tail");
@@ -234,9 +226,8 @@ async fn a_removed_check_loses_its_record() {
 
 /// Enabling and disabling by hand: the records stand, each change is audited once, the second
 /// time nothing happens.
-#[tokio::test]
-async fn switching_by_hand() {
-    let fixture = Fixture::with_web().await;
+async fn switching_by_hand(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let record = fixture.run(&[Outcome::Pass]).await;
     for (enabled, now, changes) in [(true, 5, 0), (false, 6, 1), (false, 7, 0), (true, 8, 1)] {
         let report = fixture.store.set_enabled("web", enabled, at(now), "ada").await.unwrap();
@@ -256,9 +247,8 @@ async fn switching_by_hand() {
 }
 
 /// Asking for a target that is not there, or twice for one id, is told and changes nothing.
-#[tokio::test]
-async fn what_cannot_be_saved_is_told() {
-    let fixture = Fixture::with_web().await;
+async fn what_cannot_be_saved_is_told(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let store = &fixture.store;
     let none = StoreError::NoSuchTarget("db".into());
     assert_eq!(store.set_enabled("db", true, at(1), "ada").await, Err(none.clone()));
@@ -272,3 +262,17 @@ async fn what_cannot_be_saved_is_told() {
     assert_eq!(told(&fixture).await, tale(&[("web", "created")]));
     fixture.finish().await;
 }
+
+on_both!(
+    what_is_saved_is_given_back,
+    the_same_again_changes_nothing,
+    a_change_of_what_is_probed_resets,
+    a_reset_wins_over_a_probe_in_flight,
+    a_save_is_later_than_the_one_before,
+    other_changes_reset_nothing,
+    a_disabled_target_is_not_reset,
+    a_deleted_target_takes_its_records_with_it,
+    a_removed_check_loses_its_record,
+    switching_by_hand,
+    what_cannot_be_saved_is_told,
+);

@@ -6,14 +6,14 @@ use std::pin::pin;
 use std::task::Poll;
 
 use probehost_model::{CheckId, Outcome, Reason, Refusal};
-use probehost_store::{Options, Recorded, Store, StoreError};
+use probehost_store::{Recorded, StoreError};
 
+use crate::backend::{Backend, Home, on_both};
 use crate::common::{Fixture, at, by_hand, fail, landed, seen, subjects, target};
 
 /// R4: a caller that goes away, before or after it began to wait, loses no write.
-#[tokio::test]
-async fn a_write_outlives_its_caller() {
-    let fixture = Fixture::with_web().await;
+async fn a_write_outlives_its_caller(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     drop(fixture.store.record(seen(1, Outcome::Pass)));
     {
         let mut waiting = pin!(fixture.store.record(seen(2, fail(Reason::Tls))));
@@ -28,9 +28,8 @@ async fn a_write_outlives_its_caller() {
 }
 
 /// R4: a save too.
-#[tokio::test]
-async fn a_save_outlives_its_caller() {
-    let fixture = Fixture::with_web().await;
+async fn a_save_outlives_its_caller(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     drop(fixture.store.set_enabled("web", false, at(1), "ada"));
     let fixture = fixture.reopen().await;
     assert!(!fixture.store.target("web").await.unwrap().unwrap().target.enabled);
@@ -39,9 +38,8 @@ async fn a_save_outlives_its_caller() {
 
 /// What is queued is written before the store ends; what comes later is told so; closing twice
 /// is closing once.
-#[tokio::test]
-async fn closing_drains_the_queue() {
-    let fixture = Fixture::with_web().await;
+async fn closing_drains_the_queue(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
     let waiting: Vec<_> =
         (1..=600).map(|now| fixture.store.record(seen(now, Outcome::Pass))).collect();
     tokio::join!(fixture.store.close(), fixture.store.close());
@@ -56,34 +54,27 @@ async fn closing_drains_the_queue() {
 }
 
 /// No task outlives the store: neither after `close` nor when the last handle is dropped.
-#[tokio::test]
-async fn no_task_outlives_the_store() {
+async fn no_task_outlives_the_store(on: Backend) {
     let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = alive();
-    let fixture = Fixture::with_web().await;
+    let fixture = Fixture::with_web(on).await;
     assert!(alive() > before);
     fixture.store.close().await;
     assert_eq!(alive(), before);
-    let Fixture { store, folder } = fixture.reopen().await;
+    let Fixture { store, home } = fixture.reopen().await;
     drop(store);
     while alive() > before {
         tokio::task::yield_now().await;
     }
-    drop(folder);
+    drop(home);
 }
 
 /// A write that the database refuses fails alone; those it was batched with land.
-#[tokio::test]
-async fn a_bad_write_fails_alone() {
-    let fixture = Fixture::new().await;
+async fn a_bad_write_fails_alone(on: Backend) {
+    let fixture = Fixture::new(on).await;
     let ids: Vec<String> = (0..20).map(|number| format!("t{number}")).collect();
     fixture.sync(ids.iter().map(|id| target(id, &["head"])).collect(), 0).await;
-    fixture
-        .execute(
-            "CREATE TRIGGER refuse BEFORE INSERT ON records WHEN NEW.target_id = 't7' \
-             BEGIN SELECT RAISE(ABORT, 'not this one'); END",
-        )
-        .await;
+    fixture.refuse("records", "NEW.target_id = 't7'").await;
     let waiting: Vec<_> = ids
         .iter()
         .map(|id| {
@@ -109,13 +100,10 @@ async fn a_bad_write_fails_alone() {
 /// R1, R2: many tasks at once on few checks: no lock errors, each learns whether its own was
 /// recorded, and what is stored is what they were told. Readers and saves run among them, and
 /// the queue is too short for all.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_callers_at_once() {
+async fn many_callers_at_once(on: Backend) {
     const CALLERS: i64 = 64;
     const EACH: i64 = 50;
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options { queue: 8, ..Options::new(folder.path().join("store.db")) };
-    let fixture = Fixture { store: Store::open(options).await.unwrap(), folder };
+    let fixture = Fixture::with(Home::new(on).await, |options| options.queue = 8).await;
     let ids = ["a", "b", "c", "d", "e"];
     let targets = || ids.map(|id| target(id, &["head"])).to_vec();
     fixture.sync(targets(), 0).await;
@@ -182,3 +170,12 @@ async fn many_callers_at_once() {
     assert!(stored.len() == 1000 || stored.len() == transitions.len());
     fixture.finish().await;
 }
+
+on_both!(
+    a_write_outlives_its_caller,
+    a_save_outlives_its_caller,
+    closing_drains_the_queue,
+    no_task_outlives_the_store,
+    a_bad_write_fails_alone,
+    [flavor = "multi_thread", worker_threads = 4] many_callers_at_once,
+);
