@@ -62,7 +62,8 @@ async fn counts_add_up(on: Backend) {
     let mut applied = Vec::new();
     for writer in writers {
         let own = writer.await.unwrap();
-        assert!(!own.is_empty());
+        // SQLite gives its one lock to whoever asks at the right moment, and is not fair.
+        assert!(matches!(on, Backend::Sqlite) || !own.is_empty());
         applied.extend(own);
     }
     applied.sort_by_key(|record| record.streak);
