@@ -1,7 +1,8 @@
 //! A prober and a store that play a part, and a log that can be read.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use probehost_model::{
@@ -247,6 +248,7 @@ pub struct Scene {
 }
 
 pub fn scene(concurrency: usize) -> Scene {
+    listen();
     let (stage, shelf, metrics) = (Stage::default(), Shelf::default(), Metrics::default());
     let settings = Settings { concurrency, clock: Clock::driven(BASE) };
     let monitor = Monitor::new(stage.clone(), shelf.clone(), settings, metrics.clone());
@@ -287,28 +289,38 @@ pub fn check(target: &str, interval: Duration) -> CheckSeen {
     }
 }
 
-/// Collects what is logged while it lives, as `LEVEL message`.
-pub struct Logged {
-    lines: Arc<Mutex<Vec<String>>>,
-    _guard: tracing::subscriber::DefaultGuard,
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
+
+/// What this test logs, as `LEVEL message`. A test and all its tasks run on one thread.
+pub struct Logged;
 
 impl Logged {
     pub fn start() -> Self {
-        use tracing_subscriber::layer::SubscriberExt as _;
-        let lines = Arc::<Mutex<Vec<String>>>::default();
-        let layer = Lines(Arc::clone(&lines));
-        let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
-        Self { lines, _guard: guard }
+        listen();
+        LINES.take();
+        Self
     }
 
     /// What was logged since the last look.
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.lines.lock().unwrap())
+        LINES.take()
     }
 }
 
-struct Lines(Arc<Mutex<Vec<String>>>);
+/// One subscriber for all tests, from before the first of them logs: with one for each, a line
+/// can be lost while another test's comes or goes.
+fn listen() {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let all = tracing_subscriber::registry().with(Lines);
+        tracing::subscriber::set_global_default(all).unwrap();
+    });
+}
+
+struct Lines;
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Lines {
     fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
@@ -323,6 +335,6 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Lines {
         let mut message = Message(String::new());
         event.record(&mut message);
         let level = event.metadata().level();
-        self.0.lock().unwrap().push(format!("{level} {}", message.0));
+        LINES.with_borrow_mut(|lines| lines.push(format!("{level} {}", message.0)));
     }
 }
