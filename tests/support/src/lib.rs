@@ -12,5 +12,6 @@ pub mod nginx;
 pub mod probehost;
 pub mod process;
 pub mod raw;
+pub mod ssh;
 pub mod upstream;
 pub mod wait;
