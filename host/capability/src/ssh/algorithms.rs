@@ -8,9 +8,11 @@ use russh::{Preferred, SshId, kex};
 
 use super::keys::KeyType;
 
-/// Key exchanges, by what they cost this host (CPU of a whole handshake, measured with an
-/// optimised build against OpenSSH; see docs/ssh-handshake.md). Groups of whole numbers are
-/// several times as dear, so they come last; they serve what has nothing newer.
+/// Key exchanges, the cheap ones for a client first: two multiplications on one curve, the same
+/// with ML-KEM beside it, the curves of NIST, and last the groups of whole numbers, which are
+/// many times as dear and serve what has nothing newer. What a probe sends is worth nothing to
+/// who records it today, but for a password: a check that must outlive a quantum computer has a
+/// key instead.
 const KEX: &[kex::Name] = &[
     kex::CURVE25519,
     kex::CURVE25519_PRE_RFC_8731,
