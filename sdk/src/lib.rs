@@ -70,9 +70,7 @@ mod plan;
 mod probe;
 mod problem;
 mod run;
-mod secret;
 pub mod section;
-pub mod ssh;
 mod url;
 
 pub use bindings::probehost::plugin::types::{
@@ -86,7 +84,6 @@ pub use probehost_sdk_macros::config;
 pub use problem::Problem;
 pub use run::Run;
 pub use schemars;
-pub use secret::Secret;
 pub use serde;
 pub use url::{Url, UrlError};
 

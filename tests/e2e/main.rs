@@ -17,5 +17,4 @@ mod nginx;
 mod reachability;
 mod records;
 mod reloading;
-mod ssh;
 mod stopping;
