@@ -5,6 +5,11 @@ mod app;
 mod cli;
 mod logging;
 
+/// A probe allocates some hundred times, on whichever thread it happens to run: this allocator
+/// makes a whole probe a sixth cheaper than the system's (docs/performance.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub use app::{AppError, Kinds, Planned, SandboxProber, Setup, check_seen};
 
 /// Runs the command line of `probehost`.
