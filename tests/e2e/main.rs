@@ -9,11 +9,13 @@
 
 mod bad_input;
 mod by_hand;
+mod changes;
 mod cli;
 mod crash;
 mod host;
 mod hostile;
 mod nginx;
+mod postgres;
 mod reachability;
 mod records;
 mod reloading;

@@ -165,6 +165,22 @@ impl Config {
         }
     }
 
+    /// The same settings with other targets.
+    pub(crate) fn with_targets(&self, targets: Vec<RawTarget>, source: Source) -> Self {
+        let Self { server, store, probes, plugins, tls, log, .. } = self;
+        Self {
+            server: server.clone(),
+            store: store.clone(),
+            probes: probes.clone(),
+            plugins: plugins.clone(),
+            tls: tls.clone(),
+            log: *log,
+            checks: targets::index(&targets),
+            targets,
+            source,
+        }
+    }
+
     fn place(&self, check: &CheckId, path: &str) -> Option<(Span, String, &str)> {
         let (target, check) = self.checks.get(check)?;
         let target = self.targets.get(*target)?;

@@ -78,6 +78,44 @@ pub(crate) fn join(mut path: String, steps: &[Step]) -> String {
     path
 }
 
+/// A JSON pointer of the steps: `/headers/0/name`.
+pub(crate) fn pointer(steps: &[Step]) -> String {
+    let mut pointer = String::new();
+    for step in steps {
+        pointer.push('/');
+        match step {
+            Step::Index(index) => pointer.push_str(&index.to_string()),
+            Step::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+        }
+    }
+    pointer
+}
+
+/// The steps of a path as [`join`] and the reader of the file write it: bare keys, keys in
+/// quotes, and indexes in brackets.
+pub(crate) fn parse_key(mut rest: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        if let Some((quoted, tail)) = rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            steps.push(Step::Key(quoted.to_owned()));
+            rest = tail;
+        } else if let Some((index, tail)) =
+            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        {
+            steps.extend(index.parse().map(Step::Index));
+            rest = tail;
+        } else {
+            // An odd character alone is a key too, so that there is an end.
+            let end = rest.char_indices().skip(1).find(|(_, c)| matches!(c, '.' | '['));
+            let (key, tail) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+            steps.push(Step::Key(key.to_owned()));
+            rest = tail;
+        }
+    }
+    steps
+}
+
 /// The steps of a path as plugins write it: `headers[0].name`, `headers.0.name`,
 /// `/headers/0/name`, with or without `config.` or `$.` before it.
 pub(crate) fn parse_path(path: &str) -> Vec<Step> {
@@ -166,6 +204,22 @@ mod tests {
             assert_eq!(parse_path(path), steps, "{path}");
         }
         assert_eq!(parse_path(""), []);
+        assert_eq!(parse_key(&join("a".into(), &steps)).get(1..), Some(&steps[..]));
         assert_eq!(join("config".into(), &steps), "config.headers[0].name");
+    }
+
+    #[test]
+    fn pointers_follow_the_keys_of_errors() {
+        for (key, expected) in [
+            ("", ""),
+            ("id", "/id"),
+            ("checks[0].config.headers[12].name", "/checks/0/config/headers/12/name"),
+            ("labels.\"app.kubernetes.io/name\"", "/labels/app.kubernetes.io~1name"),
+            ("labels.\"a~b\"", "/labels/a~0b"),
+            ("a.\"never ends", "/a/\"never ends"),
+            ("[x].[", "/["),
+        ] {
+            assert_eq!(pointer(&parse_key(key)), expected, "{key}");
+        }
     }
 }

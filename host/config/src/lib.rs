@@ -14,6 +14,7 @@ mod resolve;
 mod schema;
 mod settings;
 mod source;
+mod submitted;
 mod targets;
 mod walk;
 
@@ -26,6 +27,7 @@ pub use settings::{
     Plugins, Probes, Server, Store, Synchronous, Tls,
 };
 pub use source::Location;
+pub use submitted::{FieldError, Submitted};
 
 /// The largest file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;

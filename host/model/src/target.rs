@@ -27,12 +27,15 @@ words!(Role, "role", {
 /// Who owns a target's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The configuration file.
+    /// The configuration file. Nothing else changes the target.
     File,
+    /// A client of the API.
+    Api,
 }
 
 words!(Source, "source", {
     File => "file",
+    Api => "api",
 });
 
 /// One probe kind applied to one target, with every default already applied.

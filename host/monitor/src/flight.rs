@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use probehost_model::{CheckId, Trigger};
+use probehost_model::{CheckId, Timestamp, Trigger};
 use tokio::sync::watch;
 
 use crate::{ProbeError, ProbeResult};
@@ -37,6 +37,8 @@ pub(crate) struct Flights {
 #[derive(Debug)]
 struct Flight {
     number: u64,
+    /// The save that the probe saw.
+    updated_at: Timestamp,
     trigger: Trigger,
     waiter: Waiter,
     principals: Vec<String>,
@@ -63,11 +65,14 @@ pub(crate) enum Departure {
 }
 
 impl Flights {
-    /// Boards a flight for `check`: a scheduled one only when there is none at all (contract
-    /// S3), any other unless there is one with the same trigger to share (contract S7).
+    /// Boards a flight for `check` as it was saved at `updated_at`: a scheduled one only when
+    /// there is none at all (contract S3), any other unless there is one with the same trigger
+    /// to share (contract S7). One that began before a save is not shared after it: what it
+    /// finds is about what was, and is not recorded (contract T8).
     pub(crate) fn board(
         self: &Arc<Self>,
         check: &CheckId,
+        updated_at: Timestamp,
         trigger: Trigger,
         principal: &str,
     ) -> Departure {
@@ -76,7 +81,9 @@ impl Flights {
         if trigger == Trigger::Scheduled && !of_check.is_empty() {
             return Departure::Busy;
         }
-        let shared = |flight: &&mut Flight| flight.trigger == trigger && flight.shareable;
+        let shared = |flight: &&mut Flight| {
+            flight.shareable && flight.trigger == trigger && flight.updated_at == updated_at
+        };
         if let Some(flight) = of_check.iter_mut().find(shared) {
             if !flight.principals.iter().any(|known| known == principal) {
                 flight.principals.push(principal.to_owned());
@@ -88,6 +95,7 @@ impl Flights {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         of_check.push(Flight {
             number,
+            updated_at,
             trigger,
             waiter: waiter.clone(),
             principals: vec![principal.to_owned()],
@@ -147,7 +155,7 @@ mod tests {
     }
 
     fn board(flights: &Arc<Flights>, trigger: Trigger, principal: &str) -> Departure {
-        flights.board(&check(), trigger, principal)
+        flights.board(&check(), Timestamp::from_micros(1), trigger, principal)
     }
 
     fn new(departure: Departure) -> Boarding {
@@ -183,6 +191,18 @@ mod tests {
         let next = new(board(&flights, Trigger::Manual, "carol"));
         manual.land(Err(ProbeError::Abandoned { met: String::new() }));
         assert_eq!(next.close(), "carol");
+    }
+
+    /// T7, T8: what began before a save does not answer for what is so after it.
+    #[test]
+    fn a_flight_from_before_a_save_is_not_shared() {
+        let flights = Arc::default();
+        for trigger in [Trigger::Saved, Trigger::Manual] {
+            let _before = new(board(&flights, trigger, "alice"));
+            let saved = Timestamp::from_micros(2);
+            let after = flights.board(&check(), saved, trigger, "bob");
+            assert_eq!(new(after).close(), "bob");
+        }
     }
 
     #[tokio::test]

@@ -88,7 +88,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         if self.0.stopping.is_cancelled() {
             return Launch::Stopping;
         }
-        match self.0.flights.board(&check.id, Trigger::Scheduled, SYSTEM_PRINCIPAL) {
+        match self.board(&check, Trigger::Scheduled, SYSTEM_PRINCIPAL) {
             Departure::New(boarding, _) => {
                 self.spawn(check, Trigger::Scheduled, None, Some(due), boarding);
                 Launch::Started
@@ -106,7 +106,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         if self.0.stopping.is_cancelled() {
             return;
         }
-        let departure = self.0.flights.board(&check.id, Trigger::Saved, SYSTEM_PRINCIPAL);
+        let departure = self.board(&check, Trigger::Saved, SYSTEM_PRINCIPAL);
         if let Departure::New(boarding, _) = departure {
             self.spawn(check, Trigger::Saved, None, None, boarding);
         }
@@ -127,7 +127,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         if self.0.stopping.is_cancelled() {
             return Err(ProbeError::Abandoned { met: "it had not begun".to_owned() });
         }
-        let waiter: Waiter = match self.0.flights.board(&check.id, Trigger::Manual, principal) {
+        let waiter: Waiter = match self.board(&check, Trigger::Manual, principal) {
             Departure::New(boarding, waiter) => {
                 self.spawn(check, Trigger::Manual, limit, None, boarding);
                 waiter
@@ -147,6 +147,10 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         self.0.stopping.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    fn board(&self, check: &CheckSeen, trigger: Trigger, principal: &str) -> Departure {
+        self.0.flights.board(&check.id, check.seen_updated_at, trigger, principal)
     }
 
     fn spawn(

@@ -101,6 +101,18 @@ pub enum StoreError {
     /// No target of that id, or it is deleted.
     #[error("there is no target {0:?}; list the targets to see their ids")]
     NoSuchTarget(String),
+    /// A target of that id is there.
+    #[error("there is a target {0:?} already; change that one, or choose another id")]
+    TargetExists(String),
+    /// A target of that id was there and is deleted.
+    #[error(
+        "a target {0:?} was deleted, and an id is never used again, so that its history stays its \
+         own; choose another id"
+    )]
+    WasDeleted(String),
+    /// The target is the configuration file's, and is changed there alone.
+    #[error("the target {0:?} stands in the configuration file; change it there")]
+    OfTheFile(String),
     /// The same target, or the same check of a target, is there more than once.
     #[error("{0} is there more than once; give each its own name")]
     Duplicate(String),

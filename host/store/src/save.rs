@@ -46,6 +46,8 @@ pub(crate) struct Save {
 #[derive(Debug)]
 pub(crate) enum Change {
     Sync { targets: Vec<Target>, subjects: HashMap<CheckId, String> },
+    Create { target: Target },
+    Replace { target: Target, subjects: HashMap<CheckId, String> },
     SetEnabled { target: String, enabled: bool },
     Delete { target: String },
 }
@@ -58,6 +60,14 @@ pub(crate) async fn apply(conn: &mut Conn, save: &Save) -> Result<SaveReport, Fa
     let mut saving = Saving { conn, save, audit: Vec::new(), report: SaveReport::default() };
     match &save.change {
         Change::Sync { targets, subjects } => saving.sync(targets, subjects).await?,
+        Change::Create { target } => saving.create_first(target).await?,
+        Change::Replace { target, subjects } => {
+            let stored = saving.live(&target.id).await?.target;
+            if stored.source == Source::File && target.source != Source::File {
+                return Err(StoreError::OfTheFile(stored.id).into());
+            }
+            saving.update(&stored, target, subjects).await?;
+        }
         Change::SetEnabled { target, enabled } => saving.set_enabled(target, *enabled).await?,
         Change::Delete { target } => {
             let stored = saving.live(target).await?;
@@ -104,6 +114,19 @@ impl<'a> Saving<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A target whose id was never another's, not even a deleted one's.
+    async fn create_first(&mut self, target: &'a Target) -> Result<(), Failure> {
+        refuse_duplicates(std::slice::from_ref(target))?;
+        let id = target.id.as_str();
+        let text = format!("{} WHERE targets.id = $1 ORDER BY checks.name", stored::SELECT);
+        let found = self.conn.fetch_all(AssertSqlSafe(text), &[Value::Text(id)]).await?;
+        match stored::assemble(&found)?.into_iter().next() {
+            None => self.create(target, None).await,
+            Some(stored) if stored.deleted => Err(StoreError::WasDeleted(id.to_owned()).into()),
+            Some(_) => Err(StoreError::TargetExists(id.to_owned()).into()),
+        }
     }
 
     /// A target that is new, or was deleted when its row was last changed at `before`.

@@ -81,6 +81,35 @@ impl Store {
         self.save(Change::Sync { targets, subjects }, now, principal)
     }
 
+    /// Adds a target that is not the file's. Its checks have no records yet.
+    ///
+    /// # Errors
+    /// Its id is or was another target's, two of its checks have one name, or the database
+    /// can't be written; nothing was changed.
+    pub fn create_target(
+        &self,
+        target: Target,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        self.save(Change::Create { target }, now, principal)
+    }
+
+    /// Makes a target what is given, in one transaction, compared with what is stored: as
+    /// [`Store::sync_file_targets`] does for one of the file's.
+    ///
+    /// # Errors
+    /// No such target, or a database that can't be written; nothing was changed.
+    pub fn replace_target(
+        &self,
+        target: Target,
+        subjects: HashMap<CheckId, String>,
+        now: Timestamp,
+        principal: &str,
+    ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
+        self.save(Change::Replace { target, subjects }, now, principal)
+    }
+
     /// Enables or disables a target. Its records stand either way. A later sync sets what the
     /// file says.
     ///

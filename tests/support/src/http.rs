@@ -62,6 +62,10 @@ impl Answer {
     }
 }
 
+fn with_json(request: reqwest::RequestBuilder, body: &Value) -> reqwest::RequestBuilder {
+    request.header("content-type", "application/json").body(body.to_string())
+}
+
 /// Calls one server, past any proxy and without following redirects.
 #[derive(Debug, Clone)]
 pub struct JsonClient {
@@ -90,12 +94,19 @@ impl JsonClient {
     /// POSTs a JSON body to a path.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
         let url = self.url(path);
-        let request = self
-            .client
-            .post(&url)
-            .header("content-type", "application/json")
-            .body(body.to_string());
-        self.call("POST", request, url).await
+        self.call("POST", with_json(self.client.post(&url), body), url).await
+    }
+
+    /// PUTs a JSON body to a path.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
+        let url = self.url(path);
+        self.call("PUT", with_json(self.client.put(&url), body), url).await
+    }
+
+    /// DELETEs a path.
+    pub async fn delete(&self, path: &str) -> Result<Answer, ClientError> {
+        let url = self.url(path);
+        self.call("DELETE", self.client.delete(&url), url).await
     }
 
     fn url(&self, path: &str) -> String {

@@ -4,9 +4,12 @@ use axum::Json;
 use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use probehost_config::FieldError;
 use probehost_monitor::ProbeError;
 use probehost_store::StoreError;
 use serde::Serialize;
+
+use crate::app::ChangeError;
 
 /// What an API call can answer instead of its result.
 #[derive(Debug, thiserror::Error)]
@@ -39,9 +42,12 @@ pub(crate) enum ApiError {
     /// A request from another site's page, or under another host's name.
     #[error("{0}")]
     Foreign(String),
+    /// What was sent can't be a target, or what it asks for can't be done to this one.
+    #[error(transparent)]
+    Change(ChangeError),
     /// The store can't be reached: what is known of the checks can't be told now.
     #[error("the store can't be reached, so nothing is known right now: {0}")]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// A probe without a result.
     #[error(transparent)]
     Probe(#[from] ProbeError),
@@ -61,6 +67,19 @@ struct Detail {
     code: &'static str,
     /// For people.
     message: String,
+    /// What is wrong with the body, field by field.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<Field>,
+}
+
+#[derive(Serialize)]
+struct Field {
+    /// A JSON pointer into the body: `/checks/0/config/url`; empty for the whole.
+    pointer: String,
+    /// What is wrong.
+    message: String,
+    /// What to do; empty when the message says it all.
+    help: String,
 }
 
 impl ApiError {
@@ -73,6 +92,16 @@ impl ApiError {
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "bad-request"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
             Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign-request"),
+            Self::Change(ChangeError::Fields(_)) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "invalid-target")
+            }
+            Self::Change(ChangeError::Store(StoreError::TargetExists(_))) => {
+                (StatusCode::CONFLICT, "target-exists")
+            }
+            Self::Change(ChangeError::Store(StoreError::WasDeleted(_))) => {
+                (StatusCode::CONFLICT, "target-was-deleted")
+            }
+            Self::Change(ChangeError::Store(_)) => (StatusCode::CONFLICT, "file-target"),
             Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store-unavailable"),
             Self::Probe(ProbeError::NotImplemented { .. }) => {
                 (StatusCode::NOT_IMPLEMENTED, "not-implemented")
@@ -81,6 +110,27 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "abandoned")
             }
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoSuchTarget(id) => Self::NoTarget(id),
+            StoreError::TargetExists(_) | StoreError::WasDeleted(_) | StoreError::OfTheFile(_) => {
+                Self::Change(ChangeError::Store(error))
+            }
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<ChangeError> for ApiError {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Store(error) => error.into(),
+            fields @ ChangeError::Fields(_) => Self::Change(fields),
         }
     }
 }
@@ -101,12 +151,26 @@ impl From<BytesRejection> for ApiError {
     }
 }
 
+impl From<FieldError> for Field {
+    fn from(error: FieldError) -> Self {
+        let FieldError { pointer, message, help } = error;
+        Self { pointer, message, help }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code) = self.status();
         if status.is_server_error() {
             tracing::warn!(code, error = %self, "an API call failed");
         }
-        (status, Json(Body { error: Detail { code, message: self.to_string() } })).into_response()
+        let message = self.to_string();
+        let fields = match self {
+            Self::Change(ChangeError::Fields(fields)) => {
+                fields.into_iter().map(Field::from).collect()
+            }
+            _ => Vec::new(),
+        };
+        (status, Json(Body { error: Detail { code, message, fields } })).into_response()
     }
 }

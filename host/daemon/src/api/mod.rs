@@ -1,7 +1,8 @@
-//! The HTTP API, first cut: what is known, what changed, and a probe by hand.
+//! The HTTP API: what is known, what changed, changes of targets, and a probe by hand.
 //!
 //! Thin: parse, call, render. Loopback only (see [`guard`]).
 
+mod changes;
 mod error;
 mod guard;
 mod health;
@@ -25,7 +26,7 @@ use probehost_store::Store;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-use crate::app::{Known, ReloadState, SandboxProber};
+use crate::app::{Known, ReloadState, SandboxProber, Saver};
 use error::ApiError;
 
 pub(crate) use view::{CheckView, TargetView};
@@ -41,6 +42,7 @@ pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) monitor: Monitor<Arc<SandboxProber>, Store>,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) saver: Arc<Saver>,
     pub(crate) known: Known,
     pub(crate) reload: ReloadState,
     pub(crate) registry: Arc<Registry>,
@@ -77,8 +79,10 @@ impl Api {
 /// Every path of the API.
 fn router(api: Api) -> Router {
     let v1 = Router::new()
-        .route("/targets", get(targets::list))
-        .route("/targets/{id}", get(targets::one))
+        .route("/targets", get(targets::list).post(changes::create))
+        .route("/targets/{id}", get(targets::one).put(changes::replace).delete(changes::delete))
+        .route("/targets/{id}/enable", post(changes::enable))
+        .route("/targets/{id}/disable", post(changes::disable))
         .route("/targets/{id}/checks/{name}/probe", post(probe::probe))
         .route("/transitions", get(history::transitions))
         .route("/audit", get(history::audit))

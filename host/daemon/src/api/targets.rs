@@ -26,8 +26,13 @@ pub(crate) async fn one(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<TargetView>, ApiError> {
     let Path(id) = id?;
+    Ok(Json(view_of(&api, id).await?))
+}
+
+/// The target of that id as it is now.
+pub(super) async fn view_of(api: &Api, id: String) -> Result<TargetView, ApiError> {
     let stored = api.store.target(&id).await?.ok_or(ApiError::NoTarget(id))?;
-    Ok(Json(view(&api, stored)))
+    Ok(view(api, stored))
 }
 
 fn view(api: &Api, stored: StoredTarget) -> TargetView {

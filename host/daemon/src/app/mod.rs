@@ -1,5 +1,6 @@
 //! Puts the parts together: from a config file to a host that probes and answers.
 
+mod changing;
 mod error;
 mod kinds;
 mod listing;
@@ -15,6 +16,7 @@ pub use listing::check_seen;
 pub use planning::Planned;
 pub use prober::SandboxProber;
 
+pub(crate) use changing::{ChangeError, Saver};
 pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;

@@ -1,23 +1,20 @@
 //! Takes up a changed config file and changed plugin files while the host runs.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use probehost_config::{Config, ConfigErrors};
-use probehost_model::{CheckId, SYSTEM_PRINCIPAL};
-use probehost_monitor::Metrics;
-use probehost_store::{SaveReport, Store, StoreError};
-use tokio::sync::{Mutex, Notify};
+use probehost_model::SYSTEM_PRINCIPAL;
+use probehost_store::StoreError;
+use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::kinds::{Kinds, Setup};
-use super::listing::check_seen;
+use super::Saver;
+use super::kinds::Setup;
 use super::saving::{log_resolved, save};
-use super::serving::{HostMonitor, HostSchedule};
 
 /// How often it is looked whether a file has changed. A change is taken up when two looks in a
 /// row see the same, so that a file that is still being written is left alone.
@@ -26,13 +23,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// What a reload needs of a host.
 pub(crate) struct Reloader {
     pub(crate) path: PathBuf,
-    /// As it was last taken up.
-    pub(crate) current: Mutex<Config>,
-    pub(crate) kinds: Arc<Kinds>,
-    pub(crate) store: Store,
-    pub(crate) monitor: HostMonitor,
-    pub(crate) schedule: Arc<HostSchedule>,
-    pub(crate) metrics: Metrics,
+    pub(crate) saver: Arc<Saver>,
     pub(crate) asked: Notify,
     pub(crate) state: ReloadState,
 }
@@ -103,59 +94,31 @@ impl Reloader {
     }
 
     async fn take_up(&self) -> Result<(), ReloadError> {
-        let mut current = self.current.lock().await;
-        let loaded = self.kinds.load_directory().await;
+        let Saver { current, kinds, store, monitor, .. } = &*self.saver;
+        let mut current = current.lock().await;
+        let loaded = kinds.load_directory().await;
         let config = Config::load(&self.path)?;
-        let resolved = self.kinds.resolve(&config);
+        let resolved = kinds.resolve(&config);
         if !resolved.errors.is_empty() {
             return Err(resolved.errors.into());
         }
-        log_resolved(&resolved, &self.kinds);
+        log_resolved(&resolved, kinds);
         for table in needs_restart(&current, &config) {
             warn!("{table} has changed; that takes effect with the next start");
         }
-        self.kinds.set_operator(&Setup::of(&config));
-        let prober = self.monitor.prober();
+        kinds.set_operator(&Setup::of(&config));
+        let prober = monitor.prober();
         prober.forget_plans();
-        let clock = self.monitor.clock();
-        let saved = save(&self.store, prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await?;
-        self.metrics.records_reset(saved.reset.len());
-        let probed = self.probe_off_cycle(&saved, &loaded).await?;
-        self.schedule.changed();
+        let clock = monitor.clock();
+        let saved = save(store, prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await?;
+        let probed = self.saver.take_effect(&saved, &loaded).await?;
         info!(probed, "{} is taken up", self.path.display());
         *current = config;
         Ok(())
     }
 
-    /// Probes what does not wait for its cadence, because nothing is known of it: checks that are
-    /// new or were reset (contract T7), and those whose plugin has come only now.
-    async fn probe_off_cycle(
-        &self,
-        saved: &SaveReport,
-        loaded: &[String],
-    ) -> Result<usize, StoreError> {
-        let off_cycle: HashSet<&CheckId> = saved.off_cycle().collect();
-        if off_cycle.is_empty() && loaded.is_empty() {
-            return Ok(0);
-        }
-        let mut probed = 0;
-        for stored in self.store.targets().await? {
-            for check in stored.target.checks.iter().filter(|_| stored.target.enabled) {
-                let record = stored.records.get(&check.name);
-                let last_attempt_at = record.and_then(|record| record.last_attempt_at);
-                let waited = last_attempt_at.is_none() && loaded.contains(&check.kind);
-                if waited || off_cycle.contains(&stored.target.check_id(check)) {
-                    let seen = check_seen(&stored.target, check, last_attempt_at);
-                    self.monitor.probe_saved(Arc::new(seen));
-                    probed += 1;
-                }
-            }
-        }
-        Ok(probed)
-    }
-
     fn look(&self) -> Look {
-        Look::at(&self.path, self.kinds.directory())
+        Look::at(&self.path, self.saver.kinds.directory())
     }
 }
 

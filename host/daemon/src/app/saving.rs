@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use probehost_config::Resolved;
-use probehost_model::Target;
+use probehost_model::{CheckId, Target};
 use probehost_monitor::Clock;
 use probehost_store::{SaveReport, Store, StoreError};
 use tracing::{info, warn};
@@ -20,19 +20,28 @@ pub(crate) async fn save(
     clock: Clock,
     principal: &str,
 ) -> Result<SaveReport, StoreError> {
+    let subjects = subjects(prober, &targets).await;
+    let count = targets.len();
+    let saved = store.sync_file_targets(targets, subjects, clock.now(), principal).await?;
+    let (created, changed) = (saved.created.len(), saved.changed.len());
+    info!(targets = count, created, changed, deleted = saved.deleted.len(), "targets of the file");
+    Ok(saved)
+}
+
+/// What each check probes, by its plan.
+pub(crate) async fn subjects(
+    prober: &SandboxProber,
+    targets: &[Target],
+) -> HashMap<CheckId, String> {
     let mut subjects = HashMap::new();
-    for target in &targets {
+    for target in targets {
         for check in &target.checks {
             let planned = prober.plan(&check.kind, &check.config.to_string().into()).await;
             let subject = planned.map(|planned| planned.subject().to_owned()).unwrap_or_default();
             subjects.insert(target.check_id(check), subject);
         }
     }
-    let count = targets.len();
-    let saved = store.sync_file_targets(targets, subjects, clock.now(), principal).await?;
-    let (created, changed) = (saved.created.len(), saved.changed.len());
-    info!(targets = count, created, changed, deleted = saved.deleted.len(), "targets of the file");
-    Ok(saved)
+    subjects
 }
 
 /// What an operator should know of the config: intervals that were changed, once each

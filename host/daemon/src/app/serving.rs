@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::listing::StoreListing;
 use super::reloading::{Look, ReloadState, Reloader};
 use super::saving::{log_resolved, save};
-use super::{AppError, Kinds, Known, SandboxProber, Setup};
+use super::{AppError, Kinds, Known, SandboxProber, Saver, Setup};
 use crate::api::{self, Api};
 
 pub(crate) type HostMonitor = Monitor<Arc<SandboxProber>, Store>;
@@ -86,15 +86,18 @@ impl Host {
         let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
 
-        let state = ReloadState::default();
-        let reloader = Arc::new(Reloader {
-            path: path.to_owned(),
+        let saver = Arc::new(Saver {
             current: Mutex::new(config),
             kinds,
             store: store.clone(),
             monitor: monitor.clone(),
             schedule: Arc::clone(&schedule),
             metrics,
+        });
+        let state = ReloadState::default();
+        let reloader = Arc::new(Reloader {
+            path: path.to_owned(),
+            saver: Arc::clone(&saver),
             asked: Notify::new(),
             state: state.clone(),
         });
@@ -106,6 +109,7 @@ impl Host {
             store: store.clone(),
             monitor: monitor.clone(),
             catalog,
+            saver,
             known,
             reload: state,
             registry: Arc::new(registry),

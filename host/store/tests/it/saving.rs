@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use probehost_model::{
-    Action, CheckId, Outcome, Reason, Record, Refusal, Role, Status::Unhealthy, Target, Thresholds,
-    reset,
+    Action, CheckId, Outcome, Reason, Record, Refusal, Role, Source, Status::Unhealthy, Target,
+    Thresholds, reset,
 };
 use probehost_store::{Recorded, SaveReport, StoreError};
 use serde_json::json;
@@ -246,6 +246,53 @@ async fn switching_by_hand(on: Backend) {
     fixture.finish().await;
 }
 
+/// T7, R9: a target that is not the file's is created, changed as a save of the file changes one,
+/// and outlives every save of the file. Its id is never another's.
+async fn targets_that_are_not_the_files(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
+    let store = &fixture.store;
+    let own = |checks: &[&str]| Target { source: Source::Api, ..target("own", checks) };
+    let report = store.create_target(own(&["head"]), at(2), "ada").await.unwrap();
+    assert_eq!(report.created, ["own"]);
+    assert_eq!(report.off_cycle().collect::<Vec<_>>(), [&CheckId::new("own", "head")]);
+    let exists = |id: &str| Err(StoreError::TargetExists(id.into()));
+    assert_eq!(store.create_target(own(&[]), at(3), "ada").await, exists("own"));
+    let of_file = Target { source: Source::Api, ..target("web", &[]) };
+    assert_eq!(store.create_target(of_file.clone(), at(3), "ada").await, exists("web"));
+    let error = store.replace_target(of_file, subjects(), at(3), "ada").await;
+    assert_eq!(error, Err(StoreError::OfTheFile("web".into())));
+
+    let same = store.replace_target(own(&["head"]), subjects(), at(4), "ada").await.unwrap();
+    assert_eq!(same, SaveReport::default());
+    let mut changed = own(&["head"]);
+    changed.checks[0].config = json!({ "url": "https://new" });
+    let report = store.replace_target(changed, subjects(), at(5), "ada").await.unwrap();
+    assert_eq!(report.reset, [CheckId::new("own", "head")]);
+    let nobody = Target { source: Source::Api, ..target("nobody", &[]) };
+    let error = store.replace_target(nobody, subjects(), at(5), "ada").await;
+    assert_eq!(error, Err(StoreError::NoSuchTarget("nobody".into())));
+
+    let report = fixture.sync(vec![], 6).await;
+    assert_eq!(report.deleted, ["web"]);
+    let stored = store.target("own").await.unwrap().unwrap();
+    assert_eq!((stored.target.source, stored.target.updated_at), (Source::Api, at(5)));
+    store.delete_target("own", at(7), "ada").await.unwrap();
+    let error = store.create_target(own(&[]), at(8), "ada").await;
+    assert_eq!(error, Err(StoreError::WasDeleted("own".into())));
+    fixture.finish().await;
+}
+
+/// A file that names the target of somebody else has it from then on.
+async fn the_file_takes_over_what_it_names(on: Backend) {
+    let fixture = Fixture::new(on).await;
+    let own = Target { source: Source::Api, ..target("web", &["head"]) };
+    fixture.store.create_target(own, at(1), "ada").await.unwrap();
+    let report = fixture.sync(vec![target("web", &["head"])], 2).await;
+    assert_eq!((report.changed.len(), report.off_cycle().count()), (1, 0));
+    assert_eq!(fixture.sync(vec![], 3).await.deleted, ["web"]);
+    fixture.finish().await;
+}
+
 /// Asking for a target that is not there, or twice for one id, is told and changes nothing.
 async fn what_cannot_be_saved_is_told(on: Backend) {
     let fixture = Fixture::with_web(on).await;
@@ -274,5 +321,7 @@ on_both!(
     a_deleted_target_takes_its_records_with_it,
     a_removed_check_loses_its_record,
     switching_by_hand,
+    targets_that_are_not_the_files,
+    the_file_takes_over_what_it_names,
     what_cannot_be_saved_is_told,
 );
