@@ -7,7 +7,7 @@ use std::time::Duration;
 use probehost::check_seen;
 use probehost_model::{Check, Role, Source, Target, Thresholds, Timestamp};
 use probehost_monitor::ports::CheckSeen;
-use probehost_store::{Options, Store};
+use probehost_store::{Location, Options, Store};
 use tempfile::TempDir;
 
 use crate::Failed;
@@ -27,10 +27,16 @@ pub(crate) fn id(number: usize) -> String {
 /// A store in a file of its own, with [`TARGETS`] targets whose checks probe below `url`.
 pub(crate) async fn store(url: &str) -> Result<(Store, TempDir), Failed> {
     let folder = tempfile::tempdir()?;
-    let store = Store::open(Options::new(folder.path().join("bench.db"))).await?;
+    let store = store_at(Location::file(folder.path().join("bench.db")), url).await?;
+    Ok((store, folder))
+}
+
+/// The same in this database.
+pub(crate) async fn store_at(location: Location, url: &str) -> Result<Store, Failed> {
+    let store = Store::open(Options::at(location)).await?;
     let targets = (0..TARGETS).map(|number| target(number, url)).collect();
     store.sync_file_targets(targets, HashMap::new(), Timestamp::from_micros(0), "bench").await?;
-    Ok((store, folder))
+    Ok(store)
 }
 
 /// Every check of the store, as the host sees it before it probes.

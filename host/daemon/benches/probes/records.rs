@@ -1,9 +1,10 @@
-//! How many observations a second reach SQLite, each acknowledged after its commit.
+//! How many observations a second reach the store, each acknowledged after its commit.
 
 use std::borrow::Cow;
 
 use probehost_model::{CheckId, Observation, Outcome, SYSTEM_PRINCIPAL, Timestamp, Trigger};
 use probehost_store::{Recorded, Store, Write};
+use probehost_test_support::postgres::{self, Postgres};
 use tokio::runtime::Builder;
 
 use crate::cost::{self, Meter};
@@ -15,23 +16,50 @@ const OBSERVATIONS: usize = 40_000;
 
 const AIM_A_SECOND: f64 = 10_000.0;
 
+/// How many record at once.
+const CALLERS: [usize; 3] = [16, 64, 256];
+
 pub(crate) fn bench() -> Result<(), Failed> {
-    report::part("Observations recorded on SQLite (a file, write-ahead log), each acknowledged");
     Builder::new_multi_thread().enable_all().build()?.block_on(async {
-        for callers in [16, 64, 256] {
+        report::part(
+            "Observations recorded on SQLite (a file, write-ahead log), each acknowledged",
+        );
+        for callers in CALLERS {
             let (store, _folder) = fleet::store("http://127.0.0.1:1").await?;
-            // Every record is there, as after the first minute of a host.
-            record(&store, TARGETS, 8, 1).await?;
-            let meter = Meter::start(cost::own)?;
-            let recorded = record(&store, OBSERVATIONS, callers, 1_000_000).await?;
-            let cost = meter.stop()?;
-            let micros = cost.micros_each(recorded);
+            let (rate, micros) = rate(&store, callers).await?;
             let what = format!("{callers} callers, {micros:.0} µs of CPU each");
-            report::above(&what, cost.a_second(recorded), AIM_A_SECOND, "a second");
+            report::above(&what, rate, AIM_A_SECOND, "a second");
+            store.close().await;
+        }
+        report::part(
+            "The same on a PostgreSQL server of this machine, which flushes nothing to the disk",
+        );
+        if postgres::programs().is_none() {
+            report::figure("PostgreSQL is not installed", postgres::INSTALL);
+            return Ok(());
+        }
+        for callers in CALLERS {
+            let server = Postgres::start()?;
+            let store =
+                fleet::store_at(server.url("postgres").parse()?, "http://127.0.0.1:1").await?;
+            let (rate, micros) = rate(&store, callers).await?;
+            let what =
+                format!("{callers} callers, {micros:.0} µs of CPU each without the server's");
+            report::figure(&what, &format!("{rate:.0} a second"));
             store.close().await;
         }
         Ok(())
     })
+}
+
+/// Observations a second, and the CPU of each in microseconds.
+async fn rate(store: &Store, callers: usize) -> Result<(f64, f64), Failed> {
+    // Every record is there, as after the first minute of a host.
+    record(store, TARGETS, 8, 1).await?;
+    let meter = Meter::start(cost::own)?;
+    let recorded = record(store, OBSERVATIONS, callers, 1_000_000).await?;
+    let cost = meter.stop()?;
+    Ok((cost.a_second(recorded), cost.micros_each(recorded)))
 }
 
 /// Records `count` observations, or a few less, from `callers` tasks, each over checks of its
