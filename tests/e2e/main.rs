@@ -17,4 +17,5 @@ mod nginx;
 mod reachability;
 mod records;
 mod reloading;
+mod ssh;
 mod stopping;
