@@ -18,4 +18,6 @@ mod reachability;
 mod records;
 mod reloading;
 mod ssh;
+mod ssh_faults;
+mod ssh_stopping;
 mod stopping;

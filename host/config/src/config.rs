@@ -227,10 +227,11 @@ fn read(
     let cache = beside.join("plugin-cache");
     let plugins = plugins(reader_ref, root.take("plugins"), folder, cache);
     let tls = tls(reader_ref, root.take("tls"), folder);
-    let known_hosts = one_path(reader_ref, root.take("ssh"), "ssh", "known_hosts", folder);
+    let [known_hosts] = paths(reader_ref, root.take("ssh"), "ssh", ["known_hosts"], folder);
     let ssh = Ssh { known_hosts };
-    let directory = one_path(reader_ref, root.take("secrets"), "secrets", "directory", folder);
-    let secrets = Secrets { directory };
+    let keys = ["directory", "file"];
+    let [directory, file] = paths(reader_ref, root.take("secrets"), "secrets", keys, folder);
+    let secrets = Secrets { directory, file };
     let log = log(reader_ref, root.take("log"));
     let path = KeyPath::Key(&KeyPath::Root, "targets");
     let targets = root.take("targets").map(|item| targets::read(reader_ref, item, path));
@@ -437,20 +438,21 @@ fn tls(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Tls {
     Tls { ca_files }
 }
 
-/// A table at the top whose one key is a path.
-fn one_path(
+/// A table at the top whose keys are all paths.
+fn paths<const N: usize>(
     reader: &mut Reader<'_>,
     item: Option<Item<'_>>,
     table: &'static str,
-    key: &'static str,
+    keys: [&'static str; N],
     folder: &Path,
-) -> Option<PathBuf> {
+) -> [Option<PathBuf>; N] {
     let mut section = section(reader, item, table);
-    let path = section
-        .take(key)
-        .and_then(|item| file_path(reader, &item, KeyPath::Key(&section.path, key), folder));
+    let found = keys.map(|key| {
+        let item = section.take(key)?;
+        file_path(reader, &item, KeyPath::Key(&section.path, key), folder)
+    });
     section.finish(reader);
-    path
+    found
 }
 
 fn log(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Log {

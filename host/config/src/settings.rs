@@ -145,6 +145,8 @@ pub struct Ssh {
 pub struct Secrets {
     /// A folder with one file for each secret.
     pub directory: Option<PathBuf>,
+    /// A file of secrets, `name = "text"` in TOML, which its owner alone may use.
+    pub file: Option<PathBuf>,
 }
 
 /// One line of `ca_files`.

@@ -12,6 +12,10 @@ use tempfile::TempDir;
 use crate::installed;
 use crate::process::{Process, ProcessError};
 
+mod account;
+
+pub use account::{Account, skip_unless_root};
+
 /// The command that installs all of them, for the line about a skipped test.
 pub const INSTALL: &str =
     "apt-get install -y --no-install-recommends openssh-server openssh-client dropbear-bin";
@@ -112,19 +116,35 @@ impl Sshd {
         for kind in kinds {
             Key::generate(&dir.path().join(kind), kind, "")?;
         }
-        Self::in_folder(dir, kinds, conf)
+        Self::in_folder(dir, kinds, conf, None, None)
     }
 
-    /// Starts it again on another port with a new key of this type; its other keys stay.
+    /// With a host key of type ed25519, and an account that it alone knows of, so that somebody
+    /// can log in with a password. Only root may do this.
+    pub fn start_with(account: Account) -> Result<Self, SshError> {
+        let dir = folder()?;
+        Key::generate(&dir.path().join("ed25519"), "ed25519", "")?;
+        account.write(dir.path())?;
+        Self::in_folder(dir, &["ed25519"], "PasswordAuthentication yes", Some(account), None)
+    }
+
+    /// Starts it again with a new key of this type; its other keys and its port stay, unless
+    /// somebody has taken that meanwhile.
     pub fn start_in_place_of(self, kind: &str, kinds: &[&str]) -> Result<Self, SshError> {
-        let Self { dir, process, .. } = self;
+        let Self { dir, process, port } = self;
         drop(process);
         fs::remove_file(dir.path().join(kind))?;
         Key::generate(&dir.path().join(kind), kind, "")?;
-        Self::in_folder(dir, kinds, "")
+        Self::in_folder(dir, kinds, "", None, Some(port))
     }
 
-    fn in_folder(dir: TempDir, kinds: &[&str], conf: &str) -> Result<Self, SshError> {
+    fn in_folder(
+        dir: TempDir,
+        kinds: &[&str],
+        conf: &str,
+        account: Option<Account>,
+        mut port_before: Option<u16>,
+    ) -> Result<Self, SshError> {
         let program = find("sshd")?;
         // As root it wants a folder to confine itself to.
         let _there_or_not_root = fs::create_dir_all("/run/sshd");
@@ -134,7 +154,10 @@ impl Sshd {
         }
         let mut said = String::new();
         for _ in 0..TRIES {
-            let port = free_port()?;
+            let port = match port_before.take() {
+                Some(port) => port,
+                None => free_port()?,
+            };
             let place = dir.path().display();
             let keys: String =
                 kinds.iter().map(|kind| format!("HostKey {place}/{kind}\n")).collect();
@@ -145,8 +168,12 @@ impl Sshd {
             );
             fs::write(dir.path().join("sshd_config"), text)?;
             let config = dir.path().join("sshd_config");
-            let arguments: [OsString; 4] = ["-D".into(), "-e".into(), "-f".into(), config.into()];
-            let mut process = Process::run(&program, arguments)?;
+            let (first, mut arguments) = account.map_or_else(
+                || (program.clone(), Vec::new()),
+                |account| account.seen_by(&program, dir.path()),
+            );
+            arguments.extend(["-D".into(), "-e".into(), "-f".into(), OsString::from(config)]);
+            let mut process = Process::run(&first, arguments)?;
             let listens = |line: &str| line.contains("Server listening on").then_some(());
             match process.wait_for_line(START_LIMIT, listens) {
                 Ok(()) => return Ok(Self { port, dir, process }),
@@ -164,6 +191,11 @@ impl Sshd {
     /// Its process.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
+    }
+
+    /// The id of its process, for a signal.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// What it logged so far.

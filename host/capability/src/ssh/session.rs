@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use probehost_model::sanitize;
-use russh::client::{self, DisconnectReason, Handle, Handler};
+use russh::client::{self, ChannelOpenHandle, DisconnectReason, Handle, Handler, Msg};
 use russh::keys::{PublicKey, PublicKeyOrCertificate};
-use russh::{Disconnect, Names};
+use russh::{Channel, Disconnect, Names};
 
 use super::algorithms;
 use super::keys::KeyType;
@@ -119,6 +119,91 @@ impl Handler for Client {
             }
             DisconnectReason::Error(error) => Err(error),
         }
+    }
+
+    // The library accepts every channel that a server opens. There is nothing here that one
+    // could lead to, so each is refused, which is what dropping the handle does.
+
+    async fn server_channel_open_session(
+        &mut self,
+        _: Channel<Msg>,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_agent_forward(
+        &mut self,
+        _: Channel<Msg>,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_forwarded_tcpip(
+        &mut self,
+        _: Channel<Msg>,
+        _: &str,
+        _: u32,
+        _: &str,
+        _: u32,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_forwarded_streamlocal(
+        &mut self,
+        _: Channel<Msg>,
+        _: &str,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_direct_tcpip(
+        &mut self,
+        _: Channel<Msg>,
+        _: &str,
+        _: u32,
+        _: &str,
+        _: u32,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_direct_streamlocal(
+        &mut self,
+        _: Channel<Msg>,
+        _: &str,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
+    }
+
+    async fn server_channel_open_x11(
+        &mut self,
+        _: Channel<Msg>,
+        _: &str,
+        _: u32,
+        refused: ChannelOpenHandle,
+        _: &mut client::Session,
+    ) -> Result<(), Refusal> {
+        drop(refused);
+        Ok(())
     }
 }
 

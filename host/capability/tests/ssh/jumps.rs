@@ -47,7 +47,7 @@ async fn a_target_behind_a_jump_host_is_reached() {
     let machine = Machine::new();
     let capabilities = on_machine(Some(machine.known_hosts.clone()), None);
     for time in 0..2 {
-        let request = behind(company, target.port(), &pin, key_file(&company.rsa));
+        let request = behind(&company, target.port(), &pin, key_file(&company.rsa));
         let run = run(&request, AMPLE);
         let report = capabilities.ssh().handshake(&run, request).await.unwrap();
         let timings = report.timings;
@@ -85,7 +85,7 @@ async fn a_changed_jump_host_is_refused() {
     let other = company.stranger.public().unwrap();
     let line = format!("[127.0.0.1]:{port} {other}");
     std::fs::write(&machine.known_hosts, &line).unwrap();
-    let request = behind(company, 22, NOBODY, Identity::None);
+    let request = behind(&company, 22, NOBODY, Identity::None);
     let error = machine.handshake(request, AMPLE).await.unwrap_err();
     assert_eq!((error.kind, error.hop), (ErrorKind::HostKey, Hop::Jump));
     let begins = format!(
@@ -165,7 +165,7 @@ async fn a_target_that_fails_behind_the_jump_host_is_named() {
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         closed.local_addr().unwrap().port()
     };
-    let request = behind(company, down, NOBODY, Identity::None);
+    let request = behind(&company, down, NOBODY, Identity::None);
     let error = machine.handshake(request, AMPLE).await.unwrap_err();
     assert_eq!(
         (error.kind, error.hop, error.phase),
@@ -180,7 +180,7 @@ async fn a_target_that_fails_behind_the_jump_host_is_named() {
         [(Script::Silent, Phase::Version), (Script::Says("SSH-2.0-x\r\n"), Phase::KeyExchange)]
     {
         let port = server(script).await;
-        let request = behind(company, port, NOBODY, Identity::None);
+        let request = behind(&company, port, NOBODY, Identity::None);
         let error = machine.handshake(request, Duration::from_millis(1500)).await.unwrap_err();
         assert_eq!(
             (error.kind, error.hop, error.phase),
@@ -194,7 +194,7 @@ async fn a_target_that_fails_behind_the_jump_host_is_named() {
     }
 
     // A wrong pin behind it.
-    let request = behind(company, company.sshd.port(), NOBODY, Identity::None);
+    let request = behind(&company, company.sshd.port(), NOBODY, Identity::None);
     let error = machine.handshake(request, AMPLE).await.unwrap_err();
     assert_eq!((error.kind, error.hop), (ErrorKind::HostKey, Hop::Target), "{error}");
 }
@@ -225,7 +225,7 @@ async fn without_known_hosts_there_is_no_jump() {
         return;
     }
     let company = company();
-    let request = behind(company, 22, NOBODY, Identity::None);
+    let request = behind(&company, 22, NOBODY, Identity::None);
     let run = run(&request, AMPLE);
     let error = on_machine(None, None).ssh().handshake(&run, request).await.unwrap_err();
     assert_eq!((error.hop, error.phase), (Hop::Jump, Phase::Request), "{error}");

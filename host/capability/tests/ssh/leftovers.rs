@@ -14,7 +14,7 @@ use crate::support::{AMPLE, NOBODY, company, jump, key_file, on_machine, request
 const PROBES: usize = 100;
 
 /// Starts the servers on a runtime of their own, so that the tasks of the test are the probes'.
-fn servers(scripts: &[Script]) -> Vec<u16> {
+pub(crate) fn servers(scripts: &[Script]) -> Vec<u16> {
     let (send, receive) = std::sync::mpsc::channel();
     let scripts = scripts.to_vec();
     std::thread::spawn(move || {
@@ -54,7 +54,7 @@ fn sockets_to(ports: &[u16]) -> usize {
 }
 
 /// Waits until neither is there; the tasks of the library end soon after their connection.
-async fn nothing_is_left(ports: &[u16]) {
+pub(crate) async fn nothing_is_left(ports: &[u16]) {
     let look = || async { (Handle::current().metrics().num_alive_tasks(), sockets_to(ports)) };
     let limit = Duration::from_secs(10);
     eventually("no task and no socket is left", limit, look, |left| *left == (0, 0)).await;
@@ -138,7 +138,7 @@ fn nothing_outlives_a_probe_through_a_jump_host() {
 }
 
 /// Runs them together on the current task.
-async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+pub(crate) async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     let mut futures: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(|cx| {
         let mut pending = false;

@@ -9,4 +9,7 @@ mod jumps;
 mod leftovers;
 mod pins;
 mod scripted;
+mod served;
+mod servers;
+mod soak;
 mod support;

@@ -12,7 +12,8 @@ async fn each_key_of_a_server_can_be_pinned() {
     if skip() {
         return;
     }
-    let sshd = &company().sshd;
+    let company = company();
+    let sshd = &company.sshd;
     for kind in KINDS {
         let key = sshd.host_key(kind);
         for pin in [key.pin().unwrap(), key.fingerprint().unwrap()] {
@@ -48,7 +49,8 @@ async fn a_wrong_pin_shows_both_keys() {
     if skip() {
         return;
     }
-    let sshd = &company().sshd;
+    let company = company();
+    let sshd = &company.sshd;
     let ed25519 = sshd.host_key("ed25519").pin().unwrap();
     let pin = format!("ssh-ed25519 {NOBODY}");
     let error = handshake(request(sshd.port(), &pin, Identity::None)).await.unwrap_err();
@@ -132,7 +134,8 @@ async fn the_offered_keys_can_be_seen() {
     if skip() {
         return;
     }
-    let sshd = &company().sshd;
+    let company = company();
+    let sshd = &company.sshd;
     let asked = run(&request(1, "", Identity::None), AMPLE);
     let offered = on_machine(None, None).ssh().offered(&asked, "127.0.0.1", sshd.port()).await;
     let offered = offered.unwrap();

@@ -165,8 +165,11 @@ async fn who_stalls_is_cut_at_the_deadline() {
     for (script, phase, words) in rows {
         let port = server(script).await;
         let budget = Duration::from_millis(700);
+        let began = Instant::now();
         let error =
             handshake_within(request(port, NOBODY, Identity::None), budget).await.unwrap_err();
+        let took = began.elapsed();
+        assert!(took >= budget && took < budget + Duration::from_secs(5), "{script:?}: {took:?}");
         assert_eq!((error.kind, error.phase), (ErrorKind::Timeout, phase), "{script:?}: {error}");
         assert!(error.message.starts_with("timeout after 700 ms"), "{error}");
         assert!(error.message.contains(&format!("{words} 127.0.0.1:{port} (connect")), "{error}");

@@ -1,7 +1,7 @@
 //! What the tests share: capabilities with a known machine, requests, a company of real servers.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use probehost_capability::resolve::Resolver;
@@ -103,26 +103,30 @@ pub(crate) struct Company {
 /// All types of host keys that sshd is given.
 pub(crate) const KINDS: [&str; 3] = ["ed25519", "ecdsa", "rsa"];
 
-/// The company, started for the first test that wants it.
-pub(crate) fn company() -> &'static Company {
-    static COMPANY: OnceLock<Company> = OnceLock::new();
-    COMPANY.get_or_init(|| {
-        let dir = probehost_test_support::ssh::folder().unwrap();
-        let make = |name: &str, kind, passphrase| {
-            Key::generate(&dir.path().join(name), kind, passphrase).unwrap()
-        };
-        let company = Company {
-            sshd: Sshd::start(&KINDS, "AllowTcpForwarding yes\nMaxStartups 200").unwrap(),
-            ed25519: make("ed25519", "ed25519", ""),
-            rsa: make("rsa", "rsa", ""),
-            ecdsa: make("ecdsa", "ecdsa", ""),
-            encrypted: make("encrypted", "ed25519", PASSWORD),
-            stranger: make("stranger", "ed25519", ""),
-            _dir: dir,
-        };
-        for key in [&company.ed25519, &company.rsa, &company.ecdsa, &company.encrypted] {
-            company.sshd.authorize(key).unwrap();
-        }
-        company
-    })
+/// The company: started for the first test that wants it, and ended with the last that has it.
+pub(crate) fn company() -> Arc<Company> {
+    static COMPANY: Mutex<Weak<Company>> = Mutex::new(Weak::new());
+    // A test that could not start it must not keep the others from trying.
+    let mut shared = COMPANY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(company) = shared.upgrade() {
+        return company;
+    }
+    let dir = probehost_test_support::ssh::folder().unwrap();
+    let make = |name: &str, kind, passphrase| {
+        Key::generate(&dir.path().join(name), kind, passphrase).unwrap()
+    };
+    let company = Arc::new(Company {
+        sshd: Sshd::start(&KINDS, "AllowTcpForwarding yes\nMaxStartups 200").unwrap(),
+        ed25519: make("ed25519", "ed25519", ""),
+        rsa: make("rsa", "rsa", ""),
+        ecdsa: make("ecdsa", "ecdsa", ""),
+        encrypted: make("encrypted", "ed25519", PASSWORD),
+        stranger: make("stranger", "ed25519", ""),
+        _dir: dir,
+    });
+    for key in [&company.ed25519, &company.rsa, &company.ecdsa, &company.encrypted] {
+        company.sshd.authorize(key).unwrap();
+    }
+    *shared = Arc::downgrade(&company);
+    company
 }

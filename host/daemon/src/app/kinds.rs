@@ -34,6 +34,8 @@ pub struct Setup {
     pub known_hosts: Option<PathBuf>,
     /// A folder with one file for each secret.
     pub secrets: Option<PathBuf>,
+    /// A file of secrets.
+    pub secrets_file: Option<PathBuf>,
     /// Most probes at once.
     pub concurrency: u32,
 }
@@ -49,6 +51,7 @@ impl Setup {
             root_files: config.tls.ca_files.iter().map(|file| file.path.clone()).collect(),
             known_hosts: config.ssh.known_hosts.clone(),
             secrets: config.secrets.directory.clone(),
+            secrets_file: config.secrets.file.clone(),
             concurrency: config.probes.concurrency,
         }
     }
@@ -221,7 +224,8 @@ impl Kinds {
         let options = CapabilityOptions { resolver, system_roots: true, root_files };
         let mut local = Local::system();
         local.known_hosts = setup.known_hosts.clone().or(local.known_hosts);
-        local.secrets = Secrets::system(setup.secrets.clone());
+        let secrets = Secrets::system(setup.secrets.clone());
+        local.secrets = secrets.with_file(setup.secrets_file.clone());
         Ok(SandboxProber::new(self, Capabilities::with_local(options, local)?))
     }
 }

@@ -38,6 +38,9 @@ pub(crate) struct ProbeArgs {
     /// PROBEHOST_SECRET_NAME.
     #[arg(long, value_name = "DIR")]
     secrets: Option<PathBuf>,
+    /// A file of secrets, name = "text" in TOML. Nobody but its owner may use it.
+    #[arg(long = "secrets-file", value_name = "FILE")]
+    secrets_file: Option<PathBuf>,
     /// The deadline in seconds. Without it, the kind's own.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -80,6 +83,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         root_files: args.ca_files.clone(),
         known_hosts: args.known_hosts.clone(),
         secrets: args.secrets.clone(),
+        secrets_file: args.secrets_file.clone(),
         settings: std::iter::empty::<(String, PluginSettings)>().collect(),
         concurrency: 1,
         cache: None,

@@ -1,12 +1,15 @@
 //! Secrets by reference: a config names one, and the host looks it up when it is used.
 //!
 //! A secret is looked for as a file of that name in the directories (the configured one first,
-//! then that of systemd's credentials), and then in the environment as `PROBEHOST_SECRET_<NAME>`.
-//! It is read for each use, so a rotated one is used from then on. No plugin ever sees one.
+//! then that of systemd's credentials), then in the file of secrets, and then in the environment
+//! as `PROBEHOST_SECRET_<NAME>`. It is read for each use, so a rotated one is used from then on.
+//! No plugin ever sees one.
+
+mod file;
 
 use std::fmt;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Longest secret, in bytes.
@@ -22,12 +25,16 @@ type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Secrets {
     directories: Vec<PathBuf>,
+    file: Option<PathBuf>,
     environment: Environment,
 }
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secrets").field("directories", &self.directories).finish_non_exhaustive()
+        f.debug_struct("Secrets")
+            .field("directories", &self.directories)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
     }
 }
 
@@ -92,7 +99,14 @@ impl Secrets {
         environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         let directories = directories.into_iter().collect();
-        Self { directories, environment: Arc::new(environment) }
+        Self { directories, file: None, environment: Arc::new(environment) }
+    }
+
+    /// The same, and those in this file: TOML, `name = "text"`. It is read only while nobody but
+    /// its owner may use it.
+    #[must_use]
+    pub fn with_file(self, file: Option<PathBuf>) -> Self {
+        Self { file, ..self }
     }
 
     /// The secret of this name, without a line end after it.
@@ -109,15 +123,20 @@ impl Secrets {
         {
             return Err(SecretError::Name(name.chars().take(MAX_NAME).collect()));
         }
+        let unreadable = |path: &Path, why| {
+            let (name, path) = (name.to_owned(), path.to_owned());
+            SecretError::Unreadable { name, path, why }
+        };
         for directory in &self.directories {
             let path = directory.join(name);
-            match read(&path) {
-                Ok(Some(secret)) => return Ok(secret),
-                Ok(None) => {}
-                Err(why) => {
-                    return Err(SecretError::Unreadable { name: name.to_owned(), path, why });
-                }
+            if let Some(secret) = read(&path).map_err(|why| unreadable(&path, why))? {
+                return Ok(secret);
             }
+        }
+        if let Some(path) = &self.file
+            && let Some(secret) = file::get(path, name).map_err(|why| unreadable(path, why))?
+        {
+            return Ok(secret);
         }
         let variable = variable(name);
         match (self.environment)(&variable) {
@@ -130,6 +149,9 @@ impl Secrets {
         let mut remedy = format!("set the environment variable {variable} of the host");
         if let Some(directory) = self.directories.first() {
             remedy.push_str(&format!(", or write it to {}", directory.join(name).display()));
+        }
+        if let Some(file) = &self.file {
+            remedy.push_str(&format!(", or give it in {}", file.display()));
         }
         SecretError::Missing { name: name.to_owned(), remedy }
     }
@@ -145,7 +167,7 @@ fn variable(name: &str) -> String {
 }
 
 /// The text of a file; none when there is no such file.
-fn read(path: &std::path::Path) -> Result<Option<Secret>, String> {
+fn read(path: &Path) -> Result<Option<Secret>, String> {
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
