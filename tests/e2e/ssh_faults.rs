@@ -284,8 +284,9 @@ async fn of_a_jump_host() {
     let port = silent.address().port();
     let words = format!("127.0.0.1:{port} behind the jump host 127.0.0.1:{}", bastion.port());
     rows.add("silent-behind", (behind(port, &own), BRIEF), "timeout", words);
-    let words = format!("offers the host key {own}, and not the pinned {NOBODY}");
-    rows.add("wrong-pin-behind", (behind(target.port(), NOBODY), AMPLE), "host-key", words);
+    let other = format!("ssh-ed25519 {NOBODY}");
+    let words = format!("offers the host key {own}, and not the pinned {other}");
+    rows.add("wrong-pin-behind", (behind(target.port(), &other), AMPLE), "host-key", words);
 
     let settings = |row: &Row| format!("{BY_HAND}\ntimeout = {}", row.timeout);
     let config = rows.0.iter().fold(desk.config(), |config, row| {

@@ -156,7 +156,8 @@ async fn a_stopped_sshd_is_cut_at_the_deadline() {
     let sshd = Sshd::start(&["ed25519"], "").unwrap();
     let pause = |signal: &str| {
         let id = sshd.id().to_string();
-        let status = std::process::Command::new("kill").args([signal, id.as_str()]).status().unwrap();
+        let status =
+            std::process::Command::new("kill").args([signal, id.as_str()]).status().unwrap();
         assert!(status.success());
     };
     pause("-STOP");

@@ -137,7 +137,7 @@ fn rows(company: &Company, scripts: &[u16], agent: &Path, dir: &Path) -> Vec<Row
         (through(closed, key(), nobody(22)), AMPLE, Some(ErrorKind::Refused)),
         (through(sshd, stranger(), nobody(22)), AMPLE, Some(ErrorKind::Auth)),
         (through(sshd, key(), nobody(closed)), AMPLE, Some(ErrorKind::Unreachable)),
-        (through(sshd, key(), nobody(*silent)), 10 * BRIEF, Some(ErrorKind::Timeout)),
+        (through(sshd, key(), nobody(*silent)), 3 * BRIEF, Some(ErrorKind::Timeout)),
     ]
 }
 
