@@ -33,8 +33,9 @@ bench: setup ## Costs as ratios within one run: sandbox, probes, records.
 	cargo bench --locked -p probehost --bench probes
 
 .PHONY: soak
-soak: setup ## The long form of the crash test: a hundred kills (about 5 minutes).
+soak: setup ## The long forms of tests: a hundred kills, fifty restarts, a thousand SSH probes.
 	PROBEHOST_SOAK=1 cargo test --locked -p probehost --test e2e -- --nocapture
+	PROBEHOST_SOAK=1 cargo test --locked -p probehost-capability --test ssh -- --nocapture soak
 
 .PHONY: release
 release: setup ## An optimised binary: target/release/probehost.

@@ -2,7 +2,8 @@
 # Installs the real servers that the tests use, where this may be done; says how otherwise.
 # Without a server its tests are skipped by name, except in CI, where nothing is skipped.
 set -euo pipefail
-declare -A packages=([nginx]=nginx-light [postgres]=postgresql)
+declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
+  [ssh-agent]=openssh-client [dropbear]=dropbear-bin)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||

@@ -3,5 +3,7 @@
 use probehost_plugin_build::{packages, report, write_table};
 
 fn main() {
-    report(packages(&["http-head"]).and_then(|built| write_table("Builtin", &built)));
+    report(
+        packages(&["http-head", "ssh-handshake"]).and_then(|built| write_table("Builtin", &built)),
+    );
 }

@@ -70,7 +70,9 @@ mod plan;
 mod probe;
 mod problem;
 mod run;
+mod secret;
 pub mod section;
+pub mod ssh;
 mod url;
 
 pub use bindings::probehost::plugin::types::{
@@ -84,6 +86,7 @@ pub use probehost_sdk_macros::config;
 pub use problem::Problem;
 pub use run::Run;
 pub use schemars;
+pub use secret::Secret;
 pub use serde;
 pub use url::{Url, UrlError};
 

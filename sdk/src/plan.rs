@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::url::default_port;
-use crate::{Endpoint, Origin, Plan, Scheme, Url};
+use crate::{Address, Endpoint, Origin, Plan, Scheme, Url};
 
 impl Plan {
     /// A check of one URL: its subject is `host:port`, and it reaches the URL's origin.
@@ -11,6 +11,22 @@ impl Plan {
     pub fn http(url: &Url) -> Self {
         let origin = url.origin().clone();
         Self { subject: origin.authority(), endpoints: vec![Endpoint::Http(origin)] }
+    }
+
+    /// A check of one SSH host (a name or an address, without brackets): its subject is `host:port`.
+    #[must_use]
+    pub fn ssh(host: &str, port: u16) -> Self {
+        let subject =
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let address = Address { host: host.to_owned(), port };
+        Self { subject, endpoints: vec![Endpoint::Ssh(address)] }
+    }
+
+    /// Also reaches this SSH host, such as a jump host. The subject stays.
+    #[must_use]
+    pub fn through(mut self, host: &str, port: u16) -> Self {
+        self.endpoints.push(Endpoint::Ssh(Address { host: host.to_owned(), port }));
+        self
     }
 }
 

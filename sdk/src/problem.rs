@@ -1,7 +1,7 @@
 //! Why a check did not pass, and how the errors of capabilities become that.
 
 use crate::bindings::probehost::plugin::types::{Failure, Outcome, Reason};
-use crate::{ConfigError, UrlError, http};
+use crate::{ConfigError, UrlError, http, ssh};
 
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +77,29 @@ impl From<http::Error> for Problem {
     }
 }
 
+impl From<ssh::Error> for Problem {
+    /// By the cause, of the jump host as of the target (contract K3, K4, P7).
+    fn from(error: ssh::Error) -> Self {
+        use ssh::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid | Kind::Identity => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::HostKey => Reason::HostKey,
+            Kind::Auth => Reason::Auth,
+            Kind::NameNotFound
+            | Kind::Resolver
+            | Kind::Refused
+            | Kind::Unreachable
+            | Kind::Forwarding
+            | Kind::Closed => Reason::Network,
+            // It was reached and it answered, only not as it should.
+            Kind::Algorithms | Kind::Protocol => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +126,37 @@ mod tests {
         for (kind, reason) in rows {
             let problem = Problem::from(Error::new(kind, Phase::Connect, "example.com:80 …"));
             assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    /// K2, K3, K4, P7: each error of the ssh capability classifies by its cause, whichever host
+    /// it is about.
+    #[test]
+    fn ssh_errors_classify() {
+        use ssh::{ErrorKind as Kind, Hop};
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Invalid, Some(Reason::Config)),
+            (Kind::Identity, Some(Reason::Config)),
+            (Kind::Timeout, Some(Reason::Timeout)),
+            (Kind::HostKey, Some(Reason::HostKey)),
+            (Kind::Auth, Some(Reason::Auth)),
+            (Kind::NameNotFound, Some(Reason::Network)),
+            (Kind::Resolver, Some(Reason::Network)),
+            (Kind::Refused, Some(Reason::Network)),
+            (Kind::Unreachable, Some(Reason::Network)),
+            (Kind::Forwarding, Some(Reason::Network)),
+            (Kind::Closed, Some(Reason::Network)),
+            (Kind::Algorithms, Some(Reason::Answer)),
+            (Kind::Protocol, Some(Reason::Answer)),
+            (Kind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            for hop in [Hop::Target, Hop::Jump] {
+                let error =
+                    ssh::Error { hop, ..ssh::Error::new(kind, ssh::Phase::Login, "db:22 …") };
+                assert_eq!(Problem::from(error).reason(), reason, "{kind:?} {hop:?}");
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bindings::probehost::plugin::types::{Context, Measurement, Unit};
-use crate::http;
+use crate::{http, ssh};
 
 /// One run of a check.
 #[derive(Debug)]
@@ -77,6 +77,36 @@ impl Run {
         }
         if let Some(certificate) = certificate {
             self.measure("certificate_days", Unit::Days, certificate.days_left);
+        }
+        result
+    }
+
+    /// Reports what an SSH handshake measured, and hands its result on: `dns`, `connect`, `jump`,
+    /// `handshake` and `login` as far as it got, and `total`, all in seconds.
+    ///
+    /// # Errors
+    ///
+    /// The error that it was given.
+    pub fn record_ssh(
+        &mut self,
+        result: Result<ssh::Report, ssh::Error>,
+    ) -> Result<ssh::Report, ssh::Error> {
+        let timings = match &result {
+            Ok(report) => &report.timings,
+            Err(error) => &error.timings,
+        };
+        let phases = [
+            ("dns", timings.dns),
+            ("connect", timings.connect),
+            ("jump", timings.jump),
+            ("handshake", timings.handshake),
+            ("login", timings.login),
+            ("total", Some(timings.total)),
+        ];
+        for (name, seconds) in phases {
+            if let Some(seconds) = seconds {
+                self.measure(name, Unit::Seconds, seconds);
+            }
         }
         result
     }

@@ -140,7 +140,7 @@ async fn plugins(host: &Host) -> Vec<(String, String, String)> {
 }
 
 /// G1, G5, G6, P9: files that are no plugins, each told on its own in the list and in the log,
-/// beside a good one and the built-in one that go on probing.
+/// beside a good one and the built-in ones that go on probing.
 #[tokio::test]
 async fn files_that_are_no_plugins() {
     use probehost_test_plugins::{CORE_MODULE, EMPTY_COMPONENT, component};
@@ -196,8 +196,8 @@ async fn files_that_are_no_plugins() {
         assert!(line.is_some_and(|line| line.contains("not loaded")), "{file}: {output}");
     }
     let ready = plugins.iter().filter(|(_, state, _)| state == "ready").map(|(name, ..)| name);
-    assert_eq!(ready.collect::<Vec<_>>(), ["echo.wasm", "http-head"]);
-    assert_eq!(plugins.len(), table.len() + 2, "{plugins:?}");
+    assert_eq!(ready.collect::<Vec<_>>(), ["echo.wasm", "http-head", "ssh-handshake"]);
+    assert_eq!(plugins.len(), table.len() + 3, "{plugins:?}");
     // P9: a check of a kind whose file did not load says why.
     let cut = host.check("cut").await;
     assert!(text(&cut["problem"]).contains("damaged or incomplete"), "{cut}");

@@ -19,4 +19,7 @@ mod postgres;
 mod reachability;
 mod records;
 mod reloading;
+mod ssh;
+mod ssh_faults;
+mod ssh_stopping;
 mod stopping;

@@ -80,6 +80,20 @@ impl Egress {
         Err(Denied::new(run.plugin(), endpoint.clone(), why))
     }
 
+    /// Whether the run may have somebody else connect to `host`, which is that of `endpoint`:
+    /// an address is checked as if it were dialled, a name is resolved by whoever connects.
+    pub(crate) fn check_remote(
+        call: &ActiveCall<'_>,
+        endpoint: &Endpoint,
+        host: &str,
+    ) -> Result<(), Denied> {
+        Self::check(call, endpoint)?;
+        match host.parse::<IpAddr>() {
+            Ok(address) => admitted(call, endpoint, vec![address]).map(drop),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Connects to `host` and `port`, which are those of `endpoint`. Leaves the call in the
     /// phase in which it failed, or in [`Phase::Connect`]. Whoever calls this sees to the deadline.
     pub(crate) async fn connect(

@@ -9,6 +9,8 @@ pub mod http;
 pub mod log;
 pub mod resolve;
 pub mod run;
+pub mod secrets;
+pub mod ssh;
 mod text;
 
 use std::path::PathBuf;
@@ -60,24 +62,42 @@ pub enum SetupError {
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     http: Arc<http::Http>,
+    ssh: Arc<ssh::Ssh>,
 }
 
 impl Capabilities {
-    /// Sets up all capabilities. Reads the trusted certificates, so it takes some milliseconds.
+    /// Sets up all capabilities, with what this process has for SSH (see [`ssh::Local::system`]).
+    /// Reads the trusted certificates, so it takes some milliseconds.
     ///
     /// # Errors
     ///
     /// [`SetupError`], when a named file of certificates cannot be used.
     pub fn new(options: Options) -> Result<Self, SetupError> {
+        Self::with_local(options, ssh::Local::system())
+    }
+
+    /// As [`new`](Self::new), with this for SSH.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`], when a named file of certificates cannot be used.
+    pub fn with_local(options: Options, local: ssh::Local) -> Result<Self, SetupError> {
         let Options { resolver, system_roots, root_files } = options;
-        let egress = egress::Egress::new(resolver);
+        let egress = Arc::new(egress::Egress::new(resolver));
         let roots = http::Roots::load(system_roots, &root_files)?;
-        Ok(Self { http: Arc::new(http::Http::new(egress, roots)?) })
+        let http = Arc::new(http::Http::new(Arc::clone(&egress), roots)?);
+        Ok(Self { http, ssh: Arc::new(ssh::Ssh::new(egress, local)) })
     }
 
     /// HTTP requests.
     #[must_use]
     pub fn http(&self) -> &http::Http {
         &self.http
+    }
+
+    /// SSH handshakes.
+    #[must_use]
+    pub fn ssh(&self) -> &ssh::Ssh {
+        &self.ssh
     }
 }

@@ -184,6 +184,14 @@ impl Run {
         Trace { calls: state.calls, calls_dropped: state.calls_dropped, log, log_dropped }
     }
 
+    /// Goes on from one phase of the call under way to the next, where it is in the first.
+    pub(crate) fn advance(&self, from: Phase, to: Phase) {
+        let now = Instant::now();
+        if let Some(active) = &mut self.state().active {
+            active.advance(from, to, now);
+        }
+    }
+
     /// Begins a call.
     pub(crate) fn begin(&self, capability: &'static str, what: String) -> ActiveCall<'_> {
         let active = call::Active::new(capability, what, Instant::now());

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use crate::error::{ConfigError, ConfigErrors, Problem, shown};
 use crate::settings::{
     CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
-    Plugins, Probes, Server, Store, Synchronous, Tls,
+    Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous, Tls,
 };
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget, THRESHOLD, plugin_name};
@@ -40,6 +40,10 @@ pub struct Config {
     pub plugins: Plugins,
     /// `[tls]`
     pub tls: Tls,
+    /// `[ssh]`
+    pub ssh: Ssh,
+    /// `[secrets]`
+    pub secrets: Secrets,
     /// `[log]`
     pub log: Log,
     pub(crate) targets: Vec<RawTarget>,
@@ -56,6 +60,8 @@ impl fmt::Debug for Config {
             .field("probes", &self.probes)
             .field("plugins", &self.plugins)
             .field("tls", &self.tls)
+            .field("ssh", &self.ssh)
+            .field("secrets", &self.secrets)
             .field("log", &self.log)
             .finish_non_exhaustive()
     }
@@ -203,15 +209,17 @@ struct Parts {
     probes: Probes,
     plugins: Plugins,
     tls: Tls,
+    ssh: Ssh,
+    secrets: Secrets,
     log: Log,
     targets: Vec<RawTarget>,
 }
 
 impl Parts {
     fn with(self, source: Source) -> Config {
-        let Self { server, store, probes, plugins, tls, log, targets } = self;
+        let Self { server, store, probes, plugins, tls, ssh, secrets, log, targets } = self;
         let checks = targets::index(&targets);
-        Config { server, store, probes, plugins, tls, log, targets, source, checks }
+        Config { server, store, probes, plugins, tls, ssh, secrets, log, targets, source, checks }
     }
 }
 
@@ -235,6 +243,11 @@ fn read(
     let cache = beside.join("plugin-cache");
     let plugins = plugins(reader_ref, root.take("plugins"), folder, cache);
     let tls = tls(reader_ref, root.take("tls"), folder);
+    let [known_hosts] = paths(reader_ref, root.take("ssh"), "ssh", ["known_hosts"], folder);
+    let ssh = Ssh { known_hosts };
+    let keys = ["directory", "file"];
+    let [directory, file] = paths(reader_ref, root.take("secrets"), "secrets", keys, folder);
+    let secrets = Secrets { directory, file };
     let log = log(reader_ref, root.take("log"));
     let path = KeyPath::Key(&KeyPath::Root, "targets");
     let targets = root.take("targets").map(|item| targets::read(reader_ref, item, path));
@@ -242,7 +255,7 @@ fn read(
     let errors = reader.into_errors();
     if errors.is_empty() {
         let targets = targets.unwrap_or_default();
-        Ok(Parts { server, store, probes, plugins, tls, log, targets })
+        Ok(Parts { server, store, probes, plugins, tls, ssh, secrets, log, targets })
     } else {
         Err(ConfigErrors::new(errors))
     }
@@ -439,6 +452,23 @@ fn tls(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Tls {
         .unwrap_or_default();
     section.finish(reader);
     Tls { ca_files }
+}
+
+/// A table at the top whose keys are all paths.
+fn paths<const N: usize>(
+    reader: &mut Reader<'_>,
+    item: Option<Item<'_>>,
+    table: &'static str,
+    keys: [&'static str; N],
+    folder: &Path,
+) -> [Option<PathBuf>; N] {
+    let mut section = section(reader, item, table);
+    let found = keys.map(|key| {
+        let item = section.take(key)?;
+        file_path(reader, &item, KeyPath::Key(&section.path, key), folder)
+    });
+    section.finish(reader);
+    found
 }
 
 fn log(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Log {

@@ -24,7 +24,7 @@ pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
     CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
-    Plugins, Probes, Server, Store, Synchronous, Tls,
+    Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

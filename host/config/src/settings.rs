@@ -132,6 +132,23 @@ pub struct Tls {
     pub ca_files: Vec<CaFile>,
 }
 
+/// `[ssh]`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ssh {
+    /// The file of known hosts, by which jump hosts are verified; new ones are added.
+    /// None: `~/.ssh/known_hosts` of the user that the host runs as.
+    pub known_hosts: Option<PathBuf>,
+}
+
+/// `[secrets]`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Secrets {
+    /// A folder with one file for each secret.
+    pub directory: Option<PathBuf>,
+    /// A file of secrets, `name = "text"` in TOML, which its owner alone may use.
+    pub file: Option<PathBuf>,
+}
+
 /// One line of `ca_files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaFile {

@@ -91,8 +91,12 @@ fn every_setting_is_read() {
         "[server]\nlisten = \"[::1]:1\"\n[store]\npath = \"/var/db\"\nsynchronous = \"full\"\n\
          [plugins]\ndirectory = \"p\"\n[plugins.http-head]\nallow = [\"https://*.example.com\"]\n\
          concurrency = 16\nsha256 = \"{digest}\"\n[tls]\nca_files = [\"a.pem\"]\n\
-         [log]\nlevel = \"debug\"\nformat = \"json\"\n[probes]\nconcurrency = 3\n"
+         [log]\nlevel = \"debug\"\nformat = \"json\"\n[probes]\nconcurrency = 3\n\
+         [ssh]\nknown_hosts = \"hosts\"\n[secrets]\ndirectory = \"/run/s\"\nfile = \"s.toml\"\n"
     ));
+    assert_eq!(config.ssh.known_hosts, Some(PathBuf::from("/etc/probehost/hosts")));
+    assert_eq!(config.secrets.directory, Some(PathBuf::from("/run/s")));
+    assert_eq!(config.secrets.file, Some(PathBuf::from("/etc/probehost/s.toml")));
     assert_eq!(config.server.listen.to_string(), "[::1]:1");
     assert_eq!(config.store.database, file("/var/db"));
     assert_eq!(config.store.synchronous, Synchronous::Full);

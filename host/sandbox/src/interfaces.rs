@@ -12,7 +12,7 @@ pub(crate) const PROBE: &str = "probehost:plugin/probe";
 const PACKAGE: &str = "probehost:plugin/";
 
 /// Interfaces of the contract that a plugin can import. `types` holds nothing to call.
-const CAPABILITIES: [&str; 3] = ["http", "log", "types"];
+const CAPABILITIES: [&str; 4] = ["http", "log", "ssh", "types"];
 
 /// The version of WASI that is linked, with nothing granted.
 const WASI_VERSION: &str = "0.2.12";
@@ -158,7 +158,7 @@ mod tests {
         for (import, words) in [
             ("probehost:plugin/http@2.0.0", "this host has version 1.0.0 of it; update probehost"),
             ("probehost:plugin/http@0.9.0", "build the plugin with a current SDK"),
-            ("probehost:plugin/ssh@1.0.0", "a capability that this host lacks"),
+            ("probehost:plugin/mail@1.0.0", "a capability that this host lacks"),
             ("wasi:http/outgoing-handler@0.2.0", "by probehost:plugin/http instead"),
             ("wasi:io/poll@0.3.0", "wasm32-wasip2"),
             ("acme:tools/thing@1.0.0", "which this host does not know"),

@@ -24,7 +24,8 @@ mod tests {
 
     #[test]
     fn built_in_plugins_are_components() {
-        assert_eq!(BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>(), ["http-head"]);
+        let names: Vec<_> = BUILTIN.iter().map(|builtin| builtin.name).collect();
+        assert_eq!(names, ["http-head", "ssh-handshake"]);
         assert!(BUILTIN.iter().all(|builtin| builtin.bytes.starts_with(COMPONENT)));
     }
 }

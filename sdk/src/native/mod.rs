@@ -28,9 +28,10 @@
 
 pub mod http;
 pub mod log;
+pub mod ssh;
 
 use crate::bindings::probehost::plugin::types::{Context, Manifest};
-use crate::{ConfigError, Plan, Probe, Report, guest};
+use crate::{ConfigError, Plan, Probe, Report, Secret, guest};
 
 /// What the plugin says of itself, for a crate `test` of version 0.0.0.
 #[must_use]
@@ -54,4 +55,10 @@ pub fn check<P: Probe>(config: &str) -> Report {
     let context =
         Context { target: "target".to_owned(), check: "check".to_owned(), timeout_ms: 10_000 };
     guest::check::<P>(config, context)
+}
+
+/// A secret of this name, as a config has it.
+#[must_use]
+pub fn secret(name: &str) -> Secret {
+    Secret::named(name)
 }

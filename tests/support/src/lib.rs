@@ -13,5 +13,6 @@ pub mod postgres;
 pub mod probehost;
 pub mod process;
 pub mod raw;
+pub mod ssh;
 pub mod upstream;
 pub mod wait;

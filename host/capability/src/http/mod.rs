@@ -37,13 +37,13 @@ pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Sends requests.
 #[derive(Debug)]
 pub struct Http {
-    egress: Egress,
+    egress: Arc<Egress>,
     /// None: there is no certificate to trust on this machine.
     tls: Option<Arc<ClientConfig>>,
 }
 
 impl Http {
-    pub(crate) fn new(egress: Egress, roots: Roots) -> Result<Self, SetupError> {
+    pub(crate) fn new(egress: Arc<Egress>, roots: Roots) -> Result<Self, SetupError> {
         Ok(Self { egress, tls: tls::client_config(roots)? })
     }
 

@@ -23,6 +23,12 @@ pub enum Phase {
     FirstByte,
     /// Reading the answer.
     Body,
+    /// Waiting for the version line of an SSH server.
+    Version,
+    /// In the SSH key exchange, up to the verified host key.
+    KeyExchange,
+    /// Logging in over SSH.
+    Login,
 }
 
 impl Phase {
@@ -36,6 +42,9 @@ impl Phase {
             Self::Tls => "tls",
             Self::FirstByte => "first byte",
             Self::Body => "body",
+            Self::Version => "version",
+            Self::KeyExchange => "key exchange",
+            Self::Login => "login",
         }
     }
 }
@@ -52,6 +61,12 @@ pub struct Timings {
     pub tls: Option<Duration>,
     /// Sending the request and waiting for the first byte.
     pub first_byte: Option<Duration>,
+    /// All of an SSH jump host: dialling it, its handshake and the login there.
+    pub jump: Option<Duration>,
+    /// The SSH handshake: version lines, key exchange, and the host key verified.
+    pub handshake: Option<Duration>,
+    /// The SSH login.
+    pub login: Option<Duration>,
     /// The whole call.
     pub total: Duration,
 }
@@ -89,13 +104,19 @@ impl fmt::Display for Waiting {
             Phase::Body => {
                 write!(f, "reading the answer of {peer}, {} bytes in", self.received)?;
             }
+            Phase::Version => write!(f, "waiting for the version line of {peer}")?,
+            Phase::KeyExchange => write!(f, "in the key exchange with {peer}")?,
+            Phase::Login => write!(f, "logging in to {peer}")?,
         }
         let mut before = " (";
         for (name, span) in [
+            ("jump", timings.jump),
             ("dns", timings.dns),
             ("connect", timings.connect),
             ("tls", timings.tls),
             ("first byte", timings.first_byte),
+            ("handshake", timings.handshake),
+            ("login", timings.login),
         ] {
             if let Some(span) = span {
                 write!(f, "{before}{name} {}", Span(span))?;
@@ -146,6 +167,12 @@ impl Active {
         }
     }
 
+    pub(super) fn advance(&mut self, from: Phase, to: Phase, now: Instant) {
+        if self.phase == from {
+            self.enter(to, now);
+        }
+    }
+
     fn enter(&mut self, phase: Phase, now: Instant) {
         self.note_phase(now);
         self.phase = phase;
@@ -153,14 +180,22 @@ impl Active {
     }
 
     fn note_phase(&mut self, now: Instant) {
+        let took = now.saturating_duration_since(self.since);
         let slot = match self.phase {
             Phase::Dns => &mut self.timings.dns,
             Phase::Connect => &mut self.timings.connect,
             Phase::Tls => &mut self.timings.tls,
             Phase::FirstByte => &mut self.timings.first_byte,
+            Phase::Version | Phase::KeyExchange => {
+                // Two phases of one handshake; another try at it counts too.
+                let slot = &mut self.timings.handshake;
+                *slot = Some(slot.unwrap_or_default() + took);
+                return;
+            }
+            Phase::Login => &mut self.timings.login,
             Phase::Request | Phase::Body => return,
         };
-        *slot = Some(now.saturating_duration_since(self.since));
+        *slot = Some(took);
     }
 
     /// Ends the current phase; the times of all.
@@ -212,6 +247,19 @@ impl<'a> ActiveCall<'a> {
             active.since = now;
             active.peer = peer;
             active.received = 0;
+        });
+    }
+
+    /// Ends the hop to a jump host and begins the one behind it, to `peer`: all the time so far
+    /// was the jump host's.
+    pub(crate) fn jumped(&self, peer: String) {
+        let now = Instant::now();
+        self.with(|active| {
+            let jump = Some(now.saturating_duration_since(active.started));
+            active.timings = Timings { jump, ..Timings::default() };
+            active.phase = Phase::Connect;
+            active.since = now;
+            active.peer = peer;
         });
     }
 

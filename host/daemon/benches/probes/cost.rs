@@ -53,10 +53,20 @@ pub(crate) fn own() -> Result<Duration, Failed> {
 
 /// CPU time of a process so far. Linux tells it in hundredths of a second.
 pub(crate) fn of(pid: u32) -> Result<Duration, Failed> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    ticks(&pid.to_string(), 11)
+}
+
+/// CPU time of all children of this process that have ended and were waited for.
+pub(crate) fn ended_children() -> Result<Duration, Failed> {
+    ticks("self", 13)
+}
+
+/// User and system time, which stand from the field `first` after the name of the program.
+fn ticks(process: &str, first: usize) -> Result<Duration, Failed> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name of the program, in parentheses, may hold spaces.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks = fields.skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    let ticks = fields.skip(first).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
     Ok(Duration::from_millis(ticks * 10))
 }
 

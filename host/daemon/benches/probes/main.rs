@@ -1,5 +1,5 @@
 //! What a probe costs: `make bench`, or a part of it with
-//! `cargo bench -p probehost --bench probes -- run probes records resident blackbox`.
+//! `cargo bench -p probehost --bench probes -- run probes records resident blackbox ssh`.
 //!
 //! Every figure that is compared with another comes from the same run of this program, since
 //! what else a machine does changes figures by half and ratios by little. CPU is user and
@@ -15,6 +15,7 @@ mod records;
 mod report;
 mod resident;
 mod run;
+mod ssh;
 mod upstream;
 
 use std::error::Error;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 type Failed = Box<dyn Error + Send + Sync>;
 
 /// The parts, in the order in which they run.
-const PARTS: [&str; 5] = ["run", "probes", "records", "resident", "blackbox"];
+const PARTS: [&str; 6] = ["run", "probes", "records", "resident", "blackbox", "ssh"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -62,7 +63,8 @@ fn bench(arguments: &[String]) -> Result<(), Failed> {
             "probes" => probes::bench()?,
             "records" => records::bench()?,
             "resident" => resident::bench()?,
-            _ => blackbox::bench()?,
+            "blackbox" => blackbox::bench()?,
+            _ => ssh::bench()?,
         }
     }
     Ok(())

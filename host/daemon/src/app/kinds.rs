@@ -6,6 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use probehost_builtin::BUILTIN;
 use probehost_capability::resolve::Resolver;
+use probehost_capability::secrets::Secrets;
+use probehost_capability::ssh::Local;
 use probehost_capability::{Capabilities, Options as CapabilityOptions};
 use probehost_config::{
     Config, INTERVAL_VARIABLE, IntervalClamp, KindRules, PluginSettings, Resolved,
@@ -28,6 +30,12 @@ pub struct Setup {
     pub settings: BTreeMap<String, PluginSettings>,
     /// Further certificates to trust.
     pub root_files: Vec<PathBuf>,
+    /// The file of known hosts, by which SSH jump hosts are verified. None: the user's own.
+    pub known_hosts: Option<PathBuf>,
+    /// A folder with one file for each secret.
+    pub secrets: Option<PathBuf>,
+    /// A file of secrets.
+    pub secrets_file: Option<PathBuf>,
     /// Most probes at once.
     pub concurrency: u32,
 }
@@ -41,6 +49,9 @@ impl Setup {
             cache: Some(config.plugins.cache.clone()),
             settings: config.plugins.by_name.clone(),
             root_files: config.tls.ca_files.iter().map(|file| file.path.clone()).collect(),
+            known_hosts: config.ssh.known_hosts.clone(),
+            secrets: config.secrets.directory.clone(),
+            secrets_file: config.secrets.file.clone(),
             concurrency: config.probes.concurrency,
         }
     }
@@ -211,7 +222,11 @@ impl Kinds {
         let resolver = Resolver::system()?;
         let root_files = setup.root_files.clone();
         let options = CapabilityOptions { resolver, system_roots: true, root_files };
-        Ok(SandboxProber::new(self, Capabilities::new(options)?))
+        let mut local = Local::system();
+        local.known_hosts = setup.known_hosts.clone().or(local.known_hosts);
+        let secrets = Secrets::system(setup.secrets.clone());
+        local.secrets = secrets.with_file(setup.secrets_file.clone());
+        Ok(SandboxProber::new(self, Capabilities::with_local(options, local)?))
     }
 }
 

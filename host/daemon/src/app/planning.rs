@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use probehost_model::grant::{Grants, grant_line, named_in};
-use probehost_model::{Outcome, Plan, Reason};
+use probehost_model::grant::{Grants, grant_line, named_in, texts_in};
+use probehost_model::{Endpoint, Outcome, Plan, Reason};
 use probehost_sandbox::{PlanError, Plugin};
 use serde_json::Value;
 
@@ -134,11 +134,14 @@ fn judge(kinds: &Kinds, kind: &str, config: &str, answer: Result<Plan, PlanError
             wrong: Some((String::new(), first.clone())),
             denied,
         },
-        None => Planned::Ready {
-            subject: plan.subject.clone(),
-            grants: Arc::new(Grants::new(named, allowed)),
-            plan,
-        },
+        None => {
+            let mut grants = Grants::new(named, allowed);
+            // Only SSH has use of what is on this machine: keys, an agent, secrets.
+            if plan.endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Ssh { .. })) {
+                grants = grants.with_texts(texts_in(&config));
+            }
+            Planned::Ready { subject: plan.subject.clone(), grants: Arc::new(grants), plan }
+        }
     }
 }
 

@@ -165,6 +165,8 @@ fn needs_restart(before: &Config, now: &Config) -> Vec<&'static str> {
         ("[plugins] cache", before.plugins.cache != now.plugins.cache),
         ("sha256 of a plugin", pins(before) != pins(now)),
         ("[tls]", before.tls != now.tls),
+        ("[ssh]", before.ssh != now.ssh),
+        ("[secrets]", before.secrets != now.secrets),
         ("[log]", before.log != now.log),
     ]
     .into_iter()

@@ -3,6 +3,7 @@
 mod check_config;
 mod probe;
 mod serve;
+mod ssh_fingerprint;
 mod status;
 mod table;
 
@@ -42,6 +43,10 @@ enum Command {
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
     /// Nagios and Icinga expect of a check.
     Probe(probe::ProbeArgs),
+    /// Show the host keys that an SSH server offers, to be pinned in a check's config.
+    ///
+    /// Nothing vouches for them: compare them with what the server itself says before you pin one.
+    SshFingerprint(ssh_fingerprint::SshFingerprintArgs),
     /// Show what a running host knows, as a table.
     ///
     /// Exits with 0 when every enabled check is healthy, 2 when one is unhealthy, and 3 when
@@ -68,6 +73,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Serve { config } => runtime.block_on(serve::serve(&config)),
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
         Command::Probe(args) => runtime.block_on(probe::probe(args)),
+        Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),
     };
     // A resolver's thread may still be waiting for an answer that nobody wants any more.

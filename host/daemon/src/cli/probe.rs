@@ -19,7 +19,7 @@ use crate::app::{AppError, Kinds, Setup};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// The probe kind: http-head, or a plugin of the directory.
+    /// The probe kind: http-head, ssh-handshake, or a plugin of the directory.
     kind: String,
     /// The check's config, key by key: url=https://example.com redirects=2 headers.accept=*/*
     #[arg(value_name = "KEY=VALUE")]
@@ -30,6 +30,17 @@ pub(crate) struct ProbeArgs {
     /// A PEM file of certificates to trust, besides the system's. Can be given again.
     #[arg(long = "ca-file", value_name = "FILE")]
     ca_files: Vec<PathBuf>,
+    /// The file of known hosts by which SSH jump hosts are verified, and to which new ones are
+    /// added. Without it, ~/.ssh/known_hosts.
+    #[arg(long = "known-hosts", value_name = "FILE")]
+    known_hosts: Option<PathBuf>,
+    /// A folder with one file for each secret. They are looked for in the environment too, as
+    /// PROBEHOST_SECRET_NAME.
+    #[arg(long, value_name = "DIR")]
+    secrets: Option<PathBuf>,
+    /// A file of secrets, name = "text" in TOML. Nobody but its owner may use it.
+    #[arg(long = "secrets-file", value_name = "FILE")]
+    secrets_file: Option<PathBuf>,
     /// The deadline in seconds. Without it, the kind's own.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -70,6 +81,9 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
     let setup = Setup {
         directory: args.plugins.clone(),
         root_files: args.ca_files.clone(),
+        known_hosts: args.known_hosts.clone(),
+        secrets: args.secrets.clone(),
+        secrets_file: args.secrets_file.clone(),
         settings: std::iter::empty::<(String, PluginSettings)>().collect(),
         concurrency: 1,
         cache: None,

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use crate::{Endpoint, Origin};
 
 pub use address::Forbidden;
-pub use named::named_in;
+pub use named::{named_in, texts_in};
 pub use pattern::{Pattern, PatternError};
 
 use host::Host;
@@ -23,6 +23,8 @@ use host::Host;
 pub struct Grants {
     named: Vec<Endpoint>,
     allowed: Vec<Pattern>,
+    /// Texts of the check's config, for what is on this machine and no endpoint.
+    texts: Vec<Box<str>>,
 }
 
 impl Grants {
@@ -31,7 +33,21 @@ impl Grants {
     /// the plugin. Both empty: nothing may be reached.
     #[must_use]
     pub fn new(named: impl IntoIterator<Item = Endpoint>, allowed: Vec<Pattern>) -> Self {
-        Self { named: named.into_iter().map(normal).collect(), allowed }
+        Self { named: named.into_iter().map(normal).collect(), allowed, texts: Vec::new() }
+    }
+
+    /// Adds the texts of the check's config (see [`texts_in`]), by which what is on this machine
+    /// is granted: a secret, a key file, an agent's socket.
+    #[must_use]
+    pub fn with_texts(mut self, texts: Vec<Box<str>>) -> Self {
+        self.texts = texts;
+        self
+    }
+
+    /// Whether the check's config names `text`: some string in it is that one.
+    #[must_use]
+    pub fn names(&self, text: &str) -> bool {
+        self.texts.iter().any(|known| **known == *text)
     }
 
     /// The endpoints that the config names, in normal form.

@@ -46,6 +46,21 @@ pub fn named_in(config: &Value, endpoint: &Endpoint) -> bool {
         || (host_is_named && any(config, &mut |value| value.as_u64() == Some(u64::from(port))))
 }
 
+/// Every string of a config, each once; keys are none.
+#[must_use]
+pub fn texts_in(config: &Value) -> Vec<Box<str>> {
+    let mut texts: Vec<Box<str>> = Vec::new();
+    any(config, &mut |value| {
+        if let Some(text) = value.as_str()
+            && !texts.iter().any(|known| **known == *text)
+        {
+            texts.push(text.into());
+        }
+        false
+    });
+    texts
+}
+
 /// A host as a string of a config names it.
 struct Mention {
     host: Host,

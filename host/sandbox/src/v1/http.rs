@@ -87,7 +87,10 @@ const fn of_server(certificate: cap::Certificate) -> wit::Certificate {
 
 const fn phase(phase: cap::Phase) -> wit::Phase {
     match phase {
-        cap::Phase::Request => wit::Phase::Request,
+        // The last three are of other capabilities.
+        cap::Phase::Request | cap::Phase::Version | cap::Phase::KeyExchange | cap::Phase::Login => {
+            wit::Phase::Request
+        }
         cap::Phase::Dns => wit::Phase::Dns,
         cap::Phase::Connect => wit::Phase::Connect,
         cap::Phase::Tls => wit::Phase::Tls,

@@ -3,6 +3,7 @@
 mod convert;
 mod http;
 mod log;
+mod ssh;
 
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower,
@@ -25,6 +26,7 @@ mod bindings {
         world: "plugin",
         imports: {
             "probehost:plugin/http.send": async,
+            "probehost:plugin/ssh.handshake": async,
         },
         exports: { default: async },
     });
