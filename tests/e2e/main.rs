@@ -10,6 +10,7 @@
 mod bad_input;
 mod by_hand;
 mod cli;
+mod containers;
 mod crash;
 mod host;
 mod hostile;

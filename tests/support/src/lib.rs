@@ -6,6 +6,7 @@
 //! the way of a test that pauses tokio's clock or counts its own tasks.
 
 pub mod certs;
+pub mod docker;
 pub mod http;
 pub mod installed;
 pub mod nginx;

@@ -202,6 +202,8 @@ fn needs_restart(before: &Config, now: &Config) -> Vec<&'static str> {
         ("[plugins] cache", before.plugins.cache != now.plugins.cache),
         ("sha256 of a plugin", pins(before) != pins(now)),
         ("[tls]", before.tls != now.tls),
+        ("[containers]", before.containers != now.containers),
+        ("[commands]", before.commands != now.commands),
         ("[log]", before.log != now.log),
     ]
     .into_iter()
