@@ -14,6 +14,7 @@ mod containers;
 mod crash;
 mod host;
 mod hostile;
+mod mcp;
 mod nginx;
 mod reachability;
 mod records;

@@ -9,6 +9,7 @@ pub mod certs;
 pub mod docker;
 pub mod http;
 pub mod installed;
+pub mod mcp;
 pub mod nginx;
 pub mod postgres;
 pub mod probehost;
