@@ -3,15 +3,16 @@
 # Without a server its tests are skipped by name, except in CI, where nothing is skipped.
 set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
-  [ssh-agent]=openssh-client [dropbear]=dropbear-bin)
+  [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||
     compgen -G "/usr/lib/postgresql/*/bin/$program" >/dev/null || wanted+=("${packages[$program]}")
 done
-[ ${#wanted[@]} -eq 0 ] && exit 0
 install=(apt-get install -y --no-install-recommends "${wanted[@]}")
-if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
+if [ ${#wanted[@]} -eq 0 ]; then
+  :
+elif command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
   # A service that the package would start is not wanted: the tests start their own.
   policy=/usr/sbin/policy-rc.d
   if [ ! -e "$policy" ]; then
@@ -24,3 +25,26 @@ if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
 else
   echo "Some tests will be skipped: to run them, install ${wanted[*]} (as root: ${install[*]})." >&2
 fi
+
+# MCP servers, in a folder of their own: nothing of them is used but by the tests.
+folder=${PROBEHOST_TEST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/probehost-test-servers}
+if [ ! -x "$folder/npm/node_modules/.bin/mcp-server-everything" ]; then
+  if command -v npm >/dev/null 2>&1; then
+    mkdir -p "$folder/npm"
+    npm install --prefix "$folder/npm" --no-audit --no-fund --loglevel=error \
+      @modelcontextprotocol/server-everything >/dev/null ||
+      echo "could not install server-everything" >&2
+  else
+    echo "Some tests will be skipped: to run them, install npm." >&2
+  fi
+fi
+for line in 1 2; do
+  [ -x "$folder/mcp$line/bin/python" ] && continue
+  if ! command -v python3 >/dev/null 2>&1; then
+    echo "Some tests will be skipped: to run them, install python3." >&2
+    break
+  fi
+  python3 -m venv "$folder/mcp$line" &&
+    "$folder/mcp$line/bin/pip" install -q "mcp>=$line,<$((line + 1))" ||
+    { echo "could not install mcp $line" >&2; rm -rf "${folder:?}/mcp$line"; }
+done

@@ -4,6 +4,7 @@ use probehost_plugin_build::{packages, report, write_table};
 
 fn main() {
     report(
-        packages(&["http-head", "ssh-handshake"]).and_then(|built| write_table("Builtin", &built)),
+        packages(&["container-inspect", "http-head", "mcp-readiness", "ssh-handshake"])
+            .and_then(|built| write_table("Builtin", &built)),
     );
 }

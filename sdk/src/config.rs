@@ -140,7 +140,7 @@ fn distance(from: &str, to: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Headers, Url};
+    use crate::{HeaderValue, Headers, Url};
 
     #[crate::config]
     #[derive(Debug)]
@@ -218,7 +218,22 @@ mod tests {
         let text = r#"{"url": "http://a", "mode": "fast", "headers": {"Accept": "*/*"}}"#;
         let config: Config = parse(text).unwrap();
         assert_eq!(config.url.as_str(), "http://a/");
-        assert_eq!(config.headers.iter().collect::<Vec<_>>(), [("Accept", "*/*")]);
+        let accept = HeaderValue::Text("*/*".to_owned());
+        assert_eq!(config.headers.iter().collect::<Vec<_>>(), [("Accept", &accept)]);
+    }
+
+    /// M6: a header's value can be a secret, by its name.
+    #[test]
+    fn a_header_can_be_a_secret() {
+        let text = r#"{"url": "http://a",
+            "headers": {"Authorization": {"secret": "api-key", "prefix": "Bearer "}}}"#;
+        let config: Config = parse(text).unwrap();
+        let value =
+            HeaderValue::Secret { prefix: "Bearer ".to_owned(), name: "api-key".to_owned() };
+        assert_eq!(config.headers.iter().collect::<Vec<_>>(), [("Authorization", &value)]);
+        let text = r#"{"url": "http://a", "headers": {"A": {"secert": "api-key"}}}"#;
+        let error = parse::<Config>(text).unwrap_err().to_string();
+        assert_eq!(error, "headers.A.secert: is not a key here; did you mean `secret`?");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::HeaderValue;
 use crate::bindings::probehost::plugin::http as wit;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::native::http::send;
@@ -59,19 +60,31 @@ impl Request {
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.inner.headers.push(Header { name: name.into(), value: value.into() });
+        self.push(name.into(), HeaderValue::Text(value.into()));
         self
     }
 
-    /// Adds headers, such as those of a check's [`Headers`](crate::Headers).
+    /// Adds headers, such as those of a check's [`Headers`](crate::Headers). A value that is a
+    /// secret is looked up by the host, when the check's config names it.
     #[must_use]
-    pub fn headers<'a>(mut self, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        self.inner.headers.extend(
-            headers
-                .into_iter()
-                .map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned() }),
-        );
+    pub fn headers<'a, V: Into<HeaderValue>>(
+        mut self,
+        headers: impl IntoIterator<Item = (&'a str, V)>,
+    ) -> Self {
+        for (name, value) in headers {
+            self.push(name.to_owned(), value.into());
+        }
         self
+    }
+
+    fn push(&mut self, name: String, value: HeaderValue) {
+        let value = match value {
+            HeaderValue::Text(text) => wit::HeaderValue::Text(text),
+            HeaderValue::Secret { prefix, name } => {
+                wit::HeaderValue::Secret(wit::Secret { prefix, name })
+            }
+        };
+        self.inner.headers.push(wit::RequestHeader { name, value });
     }
 
     /// Follows up to this many redirects, 0 to 10; each hop must be granted. The default is 0:
@@ -121,10 +134,27 @@ impl Request {
         &self.inner.url
     }
 
-    /// The header's value, by its name in any case.
+    /// The header's value where it is a text, by its name in any case.
     #[must_use]
     pub fn header_value(&self, name: &str) -> Option<&str> {
-        find(&self.inner.headers, name)
+        match self.value(name)? {
+            wit::HeaderValue::Text(text) => Some(text),
+            wit::HeaderValue::Secret(_) => None,
+        }
+    }
+
+    /// The name of the secret that is the header's value, where it is one.
+    #[must_use]
+    pub fn header_secret(&self, name: &str) -> Option<&str> {
+        match self.value(name)? {
+            wit::HeaderValue::Text(_) => None,
+            wit::HeaderValue::Secret(secret) => Some(&secret.name),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&wit::HeaderValue> {
+        let mut all = self.inner.headers.iter();
+        all.find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| &header.value)
     }
 
     /// The body, where there is one.

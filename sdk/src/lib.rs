@@ -60,6 +60,7 @@ extern crate self as probehost_sdk;
 #[doc(hidden)]
 pub mod bindings;
 mod config;
+pub mod container;
 mod guest;
 mod headers;
 pub mod http;
@@ -69,6 +70,7 @@ pub mod native;
 mod plan;
 mod probe;
 mod problem;
+pub mod process;
 mod run;
 mod secret;
 pub mod section;
@@ -80,7 +82,7 @@ pub use bindings::probehost::plugin::types::{
     Scheme, Unit,
 };
 pub use config::ConfigError;
-pub use headers::Headers;
+pub use headers::{HeaderValue, Headers};
 pub use probe::Probe;
 pub use probehost_sdk_macros::config;
 pub use problem::Problem;

@@ -22,6 +22,18 @@ impl Plan {
         Self { subject, endpoints: vec![Endpoint::Ssh(address)] }
     }
 
+    /// A check of one container, by its name or id, which is its subject.
+    #[must_use]
+    pub fn container(name: &str) -> Self {
+        Self { subject: name.to_owned(), endpoints: vec![Endpoint::Container(name.to_owned())] }
+    }
+
+    /// A check of a program, by the name that the operator gave it, which is its subject.
+    #[must_use]
+    pub fn process(command: &str) -> Self {
+        Self { subject: command.to_owned(), endpoints: vec![Endpoint::Process(command.to_owned())] }
+    }
+
     /// Also reaches this SSH host, such as a jump host. The subject stays.
     #[must_use]
     pub fn through(mut self, host: &str, port: u16) -> Self {

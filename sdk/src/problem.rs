@@ -1,7 +1,7 @@
 //! Why a check did not pass, and how the errors of capabilities become that.
 
 use crate::bindings::probehost::plugin::types::{Failure, Outcome, Reason};
-use crate::{ConfigError, UrlError, http, ssh};
+use crate::{ConfigError, UrlError, container, http, process, ssh};
 
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +100,35 @@ impl From<ssh::Error> for Problem {
     }
 }
 
+impl From<container::Error> for Problem {
+    /// What is wrong with the engine says nothing about the container (contract C3).
+    fn from(error: container::Error) -> Self {
+        use container::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid => Reason::Config,
+            Kind::NotFound => Reason::Stopped,
+            Kind::Timeout | Kind::Unreachable | Kind::Forbidden | Kind::Engine | Kind::Protocol => {
+                return Self::Inconclusive(error.message);
+            }
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
+impl From<process::Error> for Problem {
+    fn from(error: process::Error) -> Self {
+        use process::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Unknown | Kind::Start => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::Ended => Reason::Stopped,
+            Kind::TooLarge => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +186,45 @@ mod tests {
                     ssh::Error { hop, ..ssh::Error::new(kind, ssh::Phase::Login, "db:22 …") };
                 assert_eq!(Problem::from(error).reason(), reason, "{kind:?} {hop:?}");
             }
+        }
+    }
+
+    /// C3, C4: a container that is not there is stopped; an engine that is not says nothing.
+    #[test]
+    fn container_errors_classify() {
+        use container::ErrorKind as Kind;
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Invalid, Some(Reason::Config)),
+            (Kind::NotFound, Some(Reason::Stopped)),
+            (Kind::Timeout, None),
+            (Kind::Unreachable, None),
+            (Kind::Forbidden, None),
+            (Kind::Engine, None),
+            (Kind::Protocol, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(container::Error::new(kind, "web …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    /// P6, P7: each error of the process capability classifies by its cause.
+    #[test]
+    fn process_errors_classify() {
+        use process::ErrorKind as Kind;
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Unknown, Some(Reason::Config)),
+            (Kind::Start, Some(Reason::Config)),
+            (Kind::Timeout, Some(Reason::Timeout)),
+            (Kind::Ended, Some(Reason::Stopped)),
+            (Kind::TooLarge, Some(Reason::Answer)),
+            (Kind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(process::Error::new(kind, "the command …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
         }
     }
 

@@ -4,9 +4,11 @@
 //! are tested without a plugin. Every call gets the [`Run`] that it belongs to: its grants,
 //! its deadline, and the trace in which it is noted.
 
+pub mod container;
 mod egress;
 pub mod http;
 pub mod log;
+pub mod process;
 pub mod resolve;
 pub mod run;
 pub mod secrets;
@@ -63,6 +65,8 @@ pub enum SetupError {
 pub struct Capabilities {
     http: Arc<http::Http>,
     ssh: Arc<ssh::Ssh>,
+    containers: Arc<container::Containers>,
+    processes: Arc<process::Processes>,
 }
 
 impl Capabilities {
@@ -85,8 +89,25 @@ impl Capabilities {
         let Options { resolver, system_roots, root_files } = options;
         let egress = Arc::new(egress::Egress::new(resolver));
         let roots = http::Roots::load(system_roots, &root_files)?;
-        let http = Arc::new(http::Http::new(Arc::clone(&egress), roots)?);
-        Ok(Self { http, ssh: Arc::new(ssh::Ssh::new(egress, local)) })
+        let secrets = local.secrets.clone();
+        let http = Arc::new(http::Http::new(Arc::clone(&egress), roots, secrets.clone())?);
+        let ssh = Arc::new(ssh::Ssh::new(egress, local));
+        let containers = Arc::new(container::Containers::new(container::Engine::default()));
+        let processes = Arc::new(process::Processes::new(process::Commands::new(), secrets));
+        Ok(Self { http, ssh, containers, processes })
+    }
+
+    /// The same with this container engine; without, it is Docker at its usual socket.
+    #[must_use]
+    pub fn with_engine(self, engine: container::Engine) -> Self {
+        Self { containers: Arc::new(container::Containers::new(engine)), ..self }
+    }
+
+    /// The same with these commands, whose environments name secrets of `secrets`; without, there
+    /// is none.
+    #[must_use]
+    pub fn with_commands(self, commands: process::Commands, secrets: secrets::Secrets) -> Self {
+        Self { processes: Arc::new(process::Processes::new(commands, secrets)), ..self }
     }
 
     /// HTTP requests.
@@ -99,5 +120,17 @@ impl Capabilities {
     #[must_use]
     pub fn ssh(&self) -> &ssh::Ssh {
         &self.ssh
+    }
+
+    /// Containers.
+    #[must_use]
+    pub fn containers(&self) -> &container::Containers {
+        &self.containers
+    }
+
+    /// Programs that the operator named.
+    #[must_use]
+    pub fn processes(&self) -> &process::Processes {
+        &self.processes
     }
 }

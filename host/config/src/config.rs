@@ -12,13 +12,13 @@ use toml::de::DeTable;
 
 use crate::error::{ConfigError, ConfigErrors, Problem, shown};
 use crate::settings::{
-    CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
-    Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous, Tls,
+    CaFile, Command, Containers, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat,
+    LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous, Tls,
 };
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget, THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section};
-use crate::{INTERVAL_VARIABLE, MAX_FILE_BYTES, depth, json, mask};
+use crate::{INTERVAL_VARIABLE, MAX_FILE_BYTES, commands, depth, json, mask};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -44,6 +44,10 @@ pub struct Config {
     pub ssh: Ssh,
     /// `[secrets]`
     pub secrets: Secrets,
+    /// `[containers]`
+    pub containers: Containers,
+    /// `[commands]`, by name.
+    pub commands: BTreeMap<String, Command>,
     /// `[log]`
     pub log: Log,
     pub(crate) targets: Vec<RawTarget>,
@@ -62,6 +66,9 @@ impl fmt::Debug for Config {
             .field("tls", &self.tls)
             .field("ssh", &self.ssh)
             .field("secrets", &self.secrets)
+            .field("containers", &self.containers)
+            // Without what they are: an argument or a variable may well be a secret.
+            .field("commands", &self.commands.keys())
             .field("log", &self.log)
             .finish_non_exhaustive()
     }
@@ -173,14 +180,17 @@ impl Config {
 
     /// The same settings with other targets.
     pub(crate) fn with_targets(&self, targets: Vec<RawTarget>, source: Source) -> Self {
-        let Self { server, store, probes, plugins, tls, log, .. } = self;
         Self {
-            server: server.clone(),
-            store: store.clone(),
-            probes: probes.clone(),
-            plugins: plugins.clone(),
-            tls: tls.clone(),
-            log: *log,
+            server: self.server.clone(),
+            store: self.store.clone(),
+            probes: self.probes.clone(),
+            plugins: self.plugins.clone(),
+            tls: self.tls.clone(),
+            ssh: self.ssh.clone(),
+            secrets: self.secrets.clone(),
+            containers: self.containers.clone(),
+            commands: self.commands.clone(),
+            log: self.log,
             checks: targets::index(&targets),
             targets,
             source,
@@ -211,15 +221,43 @@ struct Parts {
     tls: Tls,
     ssh: Ssh,
     secrets: Secrets,
+    containers: Containers,
+    commands: BTreeMap<String, Command>,
     log: Log,
     targets: Vec<RawTarget>,
 }
 
 impl Parts {
     fn with(self, source: Source) -> Config {
-        let Self { server, store, probes, plugins, tls, ssh, secrets, log, targets } = self;
+        let Self {
+            server,
+            store,
+            probes,
+            plugins,
+            tls,
+            ssh,
+            secrets,
+            containers,
+            commands,
+            log,
+            targets,
+        } = self;
         let checks = targets::index(&targets);
-        Config { server, store, probes, plugins, tls, ssh, secrets, log, targets, source, checks }
+        Config {
+            server,
+            store,
+            probes,
+            plugins,
+            tls,
+            ssh,
+            secrets,
+            containers,
+            commands,
+            log,
+            targets,
+            source,
+            checks,
+        }
     }
 }
 
@@ -248,6 +286,8 @@ fn read(
     let keys = ["directory", "file"];
     let [directory, file] = paths(reader_ref, root.take("secrets"), "secrets", keys, folder);
     let secrets = Secrets { directory, file };
+    let containers = containers(reader_ref, root.take("containers"));
+    let commands = commands::read(reader_ref, root.take("commands"), folder);
     let log = log(reader_ref, root.take("log"));
     let path = KeyPath::Key(&KeyPath::Root, "targets");
     let targets = root.take("targets").map(|item| targets::read(reader_ref, item, path));
@@ -255,14 +295,26 @@ fn read(
     let errors = reader.into_errors();
     if errors.is_empty() {
         let targets = targets.unwrap_or_default();
-        Ok(Parts { server, store, probes, plugins, tls, ssh, secrets, log, targets })
+        Ok(Parts {
+            server,
+            store,
+            probes,
+            plugins,
+            tls,
+            ssh,
+            secrets,
+            containers,
+            commands,
+            log,
+            targets,
+        })
     } else {
         Err(ConfigErrors::new(errors))
     }
 }
 
 /// Reads one of the tables at the top; nothing is there when it is missing or no table.
-fn section<'i>(
+pub(crate) fn section<'i>(
     reader: &mut Reader<'_>,
     item: Option<Item<'i>>,
     name: &'static str,
@@ -469,6 +521,22 @@ fn paths<const N: usize>(
     });
     section.finish(reader);
     found
+}
+
+fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Containers {
+    let mut section = section(reader, item, "containers");
+    let engine = section.take("engine").and_then(|item| {
+        let path = KeyPath::Key(&section.path, "engine");
+        let text = reader.string(&item, path)?;
+        // What goes on after that is judged where it is used; a scheme is what is mostly missing.
+        if text.starts_with("unix:///") || text.starts_with("tcp://") {
+            return Some(text);
+        }
+        reader.report(&item.span(), path, Problem::BadEngine);
+        None
+    });
+    section.finish(reader);
+    Containers { engine }
 }
 
 fn log(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Log {

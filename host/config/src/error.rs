@@ -119,6 +119,15 @@ pub enum Problem {
     /// A database's URL that is none.
     #[error("this is not the URL of a database that is known")]
     BadDatabaseUrl,
+    /// A container engine's address that is none.
+    #[error("this is not the address of a container engine")]
+    BadEngine,
+    /// A text that no program can be given.
+    #[error("a program can't be given a text with a zero byte in it")]
+    BadArgument,
+    /// The name of an environment variable that is none.
+    #[error("{0:?} is not the name of an environment variable")]
+    BadVariable(String),
     /// A target without checks.
     #[error("the target has no checks")]
     NoChecks,
@@ -193,6 +202,12 @@ impl Problem {
             Self::BadDatabaseUrl => {
                 "write \"postgres://user@host:5432/database\", or `path` for an SQLite file".into()
             }
+            Self::BadEngine => {
+                "write one such as \"unix:///var/run/docker.sock\" or \"tcp://127.0.0.1:2375\""
+                    .into()
+            }
+            Self::BadArgument => "take the \\u0000 out".into(),
+            Self::BadVariable(_) => "write letters, digits and underscores".into(),
             Self::NoChecks => "add [[targets.checks]] with a kind below the target".into(),
             Self::BadAddress => "write one such as \"127.0.0.1:9640\" or \"[::1]:9640\"".into(),
             Self::NotLoopback(address) => format!(

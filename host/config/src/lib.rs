@@ -5,6 +5,7 @@
 //! defaults, the JSON Schema of a check's config) waits for [`Config::resolve`], which can
 //! be asked again when a plugin changes. docs/config.md is the page for operators.
 
+mod commands;
 mod config;
 mod depth;
 mod error;
@@ -23,8 +24,9 @@ pub use error::{ConfigError, ConfigErrors, Problem};
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
-    CaFile, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel, PluginSettings,
-    Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous, Tls,
+    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Log,
+    LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous,
+    Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

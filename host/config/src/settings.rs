@@ -149,6 +149,33 @@ pub struct Secrets {
     pub file: Option<PathBuf>,
 }
 
+/// `[containers]`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Containers {
+    /// The engine's address, `unix:///path` or `tcp://host:port`. None: Docker's usual socket.
+    pub engine: Option<String>,
+}
+
+/// `[commands.NAME]`: a program that plugins whose config names it may talk to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments; never empty.
+    pub argv: Vec<String>,
+    /// Its environment variables, in the order of their names.
+    pub env: Vec<(String, EnvValue)>,
+    /// The folder that it runs in. None: the host's own.
+    pub cwd: Option<PathBuf>,
+}
+
+/// The value of a command's environment variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvValue {
+    /// As it stands there.
+    Text(String),
+    /// The secret of this name.
+    Secret(String),
+}
+
 /// One line of `ca_files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaFile {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use probehost_config::{
-    Config, Database, INTERVAL_VARIABLE, IntervalOrigin, KindRules, LogFormat, LogLevel, Resolved,
-    Schema, Synchronous,
+    Config, Database, EnvValue, INTERVAL_VARIABLE, IntervalOrigin, KindRules, LogFormat, LogLevel,
+    Resolved, Schema, Synchronous,
 };
 use probehost_model::{CheckId, Clamp, IntervalBounds, Role, Thresholds};
 use serde_json::json;
@@ -298,5 +298,63 @@ fn the_examples_of_the_documentation_are_right() {
     assert!(!examples.is_empty());
     for example in examples {
         parse(example);
+    }
+}
+
+/// M2: commands are lists or tables; paths start at the file's folder; secrets are named.
+#[test]
+fn commands_and_the_container_engine() {
+    let text = r#"
+        [containers]
+        engine = "tcp://127.0.0.1:2375"
+        [commands]
+        short = ["tool", "--flag", ""]
+        [commands.long]
+        argv = ["bin/tool"]
+        cwd = "work"
+        env = { MODE = "read", API_KEY = { secret = "key" } }
+    "#;
+    let config = Config::parse(text, Path::new("/etc/probehost.toml"), &|_| None).unwrap();
+    assert_eq!(config.containers.engine.as_deref(), Some("tcp://127.0.0.1:2375"));
+    let short = &config.commands["short"];
+    assert_eq!(short.argv, ["tool", "--flag", ""]);
+    assert_eq!((short.env.len(), &short.cwd), (0, &None));
+    let long = &config.commands["long"];
+    assert_eq!(long.argv, ["bin/tool"]);
+    assert_eq!(long.cwd.as_deref(), Some(Path::new("/etc/work")));
+    let env = [
+        ("API_KEY".to_owned(), EnvValue::Secret("key".to_owned())),
+        ("MODE".to_owned(), EnvValue::Text("read".to_owned())),
+    ];
+    assert_eq!(long.env, env);
+    assert!(!format!("{config:?}").contains("--flag"));
+}
+
+/// M2: what is wrong with a command is told with its place, and what would be right.
+#[test]
+fn mistakes_in_commands() {
+    for (text, words) in [
+        ("[containers]\nengine = \"docker\"", "this is not the address of a container engine"),
+        ("[containers]\nengin = \"x\"", "did you mean `engine`?"),
+        ("[commands]\na = \"npx server\"", "each of its arguments as a text of its own"),
+        ("[commands]\na = []", "the command is empty"),
+        ("[commands]\na = [\"\"]", "the command is empty"),
+        ("[commands]\na = [\"x\", 1]", "expected a text in quotes, found a whole number"),
+        ("[commands]\n\"a b\" = [\"x\"]", "this command name"),
+        ("[commands.a]\ncwd = \"x\"", "`argv` is missing"),
+        ("[commands.a]\nargv = [\"x\"]\nagrv = 1", "did you mean `argv`?"),
+        (
+            "[commands.a]\nargv = [\"x\"]\nenv = { A = { secert = \"s\" } }",
+            "did you mean `secret`?",
+        ),
+        ("[commands.a]\nargv = [\"x\"]\nenv = { A = 1 }", "expected a text in quotes"),
+        (
+            "[commands.a]\nargv = [\"x\"]\nenv = { \"A=B\" = \"c\" }",
+            "is not the name of an environ",
+        ),
+        ("[commands]\na = [\"x\\u0000\"]", "with a zero byte"),
+    ] {
+        let errors = Config::parse(text, Path::new("probehost.toml"), &|_| None).unwrap_err();
+        assert!(errors.to_string().contains(words), "{text}: {errors}");
     }
 }

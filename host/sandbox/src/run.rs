@@ -123,12 +123,17 @@ impl Plugin {
     }
 }
 
+/// What a probe is told that met a service of this host which did not answer.
+const UNSERVED: &str = "a service of this host did not answer until the deadline";
+
 /// How a guest that reported stands to its deadline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum End {
     InTime,
     /// A call was cut at the deadline; the message is the host's.
     CutInCall(String),
+    /// A call to a service of this host was cut at the deadline.
+    CutByHost,
     /// Late, after a call that had left no time.
     LastMoment,
     /// Late by its own doing.
@@ -139,6 +144,8 @@ impl End {
     fn of(state: &State, run: &Run) -> Self {
         if state.timed_out {
             Self::CutInCall(timeout_text(run))
+        } else if state.host_late {
+            Self::CutByHost
         } else if tokio::time::Instant::now() < run.deadline() {
             Self::InTime
         } else if state.compute.served_last_moment() {
@@ -152,6 +159,11 @@ impl End {
     fn settle(self, outcome: Outcome) -> Result<Outcome, Fault> {
         let text = match self {
             Self::InTime => return Ok(outcome),
+            // Whatever a plugin makes of it, the target had no part in that (contract C3).
+            Self::CutByHost => match outcome {
+                Outcome::Inconclusive { .. } => return Ok(outcome),
+                _ => return Err(Fault::Host(UNSERVED.to_owned())),
+            },
             Self::Late(fault) => return Err(fault),
             Self::CutInCall(text) => text,
             Self::LastMoment => "the answer came too late to be judged in time".to_owned(),
@@ -208,6 +220,17 @@ mod tests {
         }
         let unsure = Outcome::inconclusive("the engine is away");
         assert_eq!(cut().settle(unsure.clone()), Ok(unsure));
+    }
+
+    /// C3: an engine that does not answer until the deadline is never held against the target.
+    #[test]
+    fn a_call_cut_by_the_host_is_inconclusive() {
+        let unsure = Outcome::inconclusive("the engine does not answer");
+        assert_eq!(End::CutByHost.settle(unsure.clone()), Ok(unsure));
+        for outcome in [Outcome::Pass, failure(Reason::Stopped)] {
+            let fault = End::CutByHost.settle(outcome).unwrap_err();
+            assert_eq!(fault, Fault::Host(UNSERVED.to_owned()));
+        }
     }
 
     /// P5: a late report counts for the target only when the target took the time.

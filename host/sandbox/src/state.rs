@@ -24,7 +24,12 @@ pub(crate) struct State {
     pub(crate) granted: Option<Granted>,
     /// A call was cut at the deadline: the guest was waiting for its target.
     pub(crate) timed_out: bool,
-    table: ResourceTable,
+    /// A call was cut at the deadline while it waited for a service of this host, such as the
+    /// container engine: that says nothing about the target (contract C3).
+    pub(crate) host_late: bool,
+    /// How many programs it has started.
+    pub(crate) children: u32,
+    pub(crate) table: ResourceTable,
     /// Made when the guest first asks for it, since many never do.
     wasi: Option<(WasiCtx, Stdio)>,
 }
@@ -33,12 +38,28 @@ impl State {
     pub(crate) fn new(limiter: Limiter, compute: Compute, granted: Option<Granted>) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
-        Self { limiter, compute, granted, timed_out: false, table, wasi: None }
+        Self {
+            limiter,
+            compute,
+            granted,
+            timed_out: false,
+            host_late: false,
+            children: 0,
+            table,
+            wasi: None,
+        }
     }
 
     /// A call was cut at the deadline: the guest was waiting for its target, and has the grace to say so.
     pub(crate) fn cut_at_deadline(&mut self) {
         self.timed_out = true;
+        self.compute.extend(GRACE);
+    }
+
+    /// As [`cut_at_deadline`](Self::cut_at_deadline), where the guest was waiting for a service of
+    /// this host.
+    pub(crate) fn cut_by_host(&mut self) {
+        self.host_late = true;
         self.compute.extend(GRACE);
     }
 

@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn built_in_plugins_are_components() {
         let names: Vec<_> = BUILTIN.iter().map(|builtin| builtin.name).collect();
-        assert_eq!(names, ["http-head", "ssh-handshake"]);
+        assert_eq!(names, ["container-inspect", "http-head", "mcp-readiness", "ssh-handshake"]);
         assert!(BUILTIN.iter().all(|builtin| builtin.bytes.starts_with(COMPONENT)));
     }
 }

@@ -26,8 +26,10 @@
 //! assert_eq!(native::http::requests()[0].method(), "HEAD");
 //! ```
 
+pub mod container;
 pub mod http;
 pub mod log;
+pub mod process;
 pub mod ssh;
 
 use crate::bindings::probehost::plugin::types::{Context, Manifest};

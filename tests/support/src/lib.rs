@@ -6,8 +6,10 @@
 //! the way of a test that pauses tokio's clock or counts its own tasks.
 
 pub mod certs;
+pub mod docker;
 pub mod http;
 pub mod installed;
+pub mod mcp;
 pub mod nginx;
 pub mod postgres;
 pub mod probehost;

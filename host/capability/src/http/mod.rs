@@ -19,13 +19,16 @@ use rustls::ClientConfig;
 use crate::SetupError;
 use crate::egress::{Egress, EgressError};
 use crate::run::{CallResult, Run};
+use crate::secrets::Secrets;
 
 pub use crate::run::{Phase, Timings};
 pub(crate) use tls::Roots;
-pub use types::{Certificate, Error, ErrorKind, Header, Request, Response};
+pub use types::{
+    Certificate, Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response,
+};
 
 use error::Failure;
-use request::Prepared;
+use request::{Credentials, Prepared};
 
 /// Most bytes of a body, in either direction.
 pub const MAX_BODY_BYTES: u32 = 4 * 1024 * 1024;
@@ -40,11 +43,16 @@ pub struct Http {
     egress: Arc<Egress>,
     /// None: there is no certificate to trust on this machine.
     tls: Option<Arc<ClientConfig>>,
+    secrets: Secrets,
 }
 
 impl Http {
-    pub(crate) fn new(egress: Arc<Egress>, roots: Roots) -> Result<Self, SetupError> {
-        Ok(Self { egress, tls: tls::client_config(roots)? })
+    pub(crate) fn new(
+        egress: Arc<Egress>,
+        roots: Roots,
+        secrets: Secrets,
+    ) -> Result<Self, SetupError> {
+        Ok(Self { egress, tls: tls::client_config(roots)?, secrets })
     }
 
     /// Sends one request and waits for the answer, at most until the run's deadline. The call
@@ -55,7 +63,8 @@ impl Http {
     /// [`Error`] names host and port and the phase; a request that is not granted has the line
     /// that would grant it.
     pub async fn send(&self, run: &Run, request: Request) -> Result<Response, Error> {
-        let prepared = Prepared::new(request);
+        let credentials = Credentials { grants: run.grants(), secrets: &self.secrets };
+        let prepared = Prepared::new(request, credentials);
         let what = match &prepared {
             Ok(prepared) => prepared.what(),
             Err(invalid) => invalid.what.clone(),

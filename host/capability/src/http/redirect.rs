@@ -85,6 +85,11 @@ fn next(request: Prepared, answer: &Answer) -> Result<Prepared, Failure> {
 fn drop_credentials(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
     headers.remove(header::COOKIE);
+    // What holds a secret, whatever its name is.
+    let secret = headers.iter().filter(|(_, value)| value.is_sensitive());
+    for name in secret.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+        headers.remove(name);
+    }
 }
 
 fn response(answer: Answer, hop: Hop) -> Response {

@@ -3,12 +3,14 @@
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri};
+use probehost_model::grant::Grants;
 use probehost_model::{Endpoint, Origin, Scheme, sanitize};
 use url::{Position, Url};
 
 use super::error::Failure;
-use super::types::{ErrorKind, Request};
+use super::types::{ErrorKind, HeaderValue as Given, Request};
 use super::{MAX_BODY_BYTES, MAX_REDIRECTS};
+use crate::secrets::{Secret, Secrets};
 use crate::text::HostPort;
 
 /// Longest URL, in bytes.
@@ -55,6 +57,13 @@ pub(super) struct Invalid {
     pub(super) failure: Failure,
 }
 
+/// By what a header's secret is allowed, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Credentials<'a> {
+    pub(super) grants: &'a Grants,
+    pub(super) secrets: &'a Secrets,
+}
+
 /// Where a request goes.
 #[derive(Debug)]
 pub(super) struct Hop {
@@ -68,12 +77,10 @@ pub(super) struct Hop {
 }
 
 impl Prepared {
-    pub(super) fn new(request: Request) -> Result<Self, Invalid> {
+    pub(super) fn new(request: Request, credentials: Credentials<'_>) -> Result<Self, Invalid> {
         let Request { method, url, headers, body, redirects, body_limit } = request;
-        let invalid = |why: String| Invalid {
-            what: sanitize(&format!("{method} {url}")),
-            failure: Failure::new(ErrorKind::Invalid, why),
-        };
+        let refused = |failure| Invalid { what: sanitize(&format!("{method} {url}")), failure };
+        let invalid = |why: String| refused(Failure::new(ErrorKind::Invalid, why));
         let hop = Hop::parse(&url).map_err(&invalid)?;
         let parsed = Method::from_bytes(method.as_bytes())
             .ok()
@@ -82,7 +89,7 @@ impl Prepared {
                 invalid(format!("{method:?} is not a method; write for example HEAD"))
             })?;
         let mut map = HeaderMap::with_capacity(headers.len() + 4);
-        let bytes: usize = headers.iter().map(|h| h.name.len() + h.value.len()).sum();
+        let bytes: usize = headers.iter().map(|h| h.name.len() + size(&h.value)).sum();
         if headers.len() > MAX_HEADERS || bytes > MAX_HEADERS_BYTES {
             return Err(invalid(format!(
                 "too many headers: {} of {bytes} bytes; at most {MAX_HEADERS} of {MAX_HEADERS_BYTES}",
@@ -90,7 +97,16 @@ impl Prepared {
             )));
         }
         for header in &headers {
-            let (name, value) = checked(&header.name, &header.value).map_err(&invalid)?;
+            let (name, value) = match &header.value {
+                Given::Text(text) => checked(&header.name, text).map_err(&invalid)?,
+                Given::Secret { prefix, name } => {
+                    let secret = credentials.look_up(name).map_err(&refused)?;
+                    let text = format!("{prefix}{}", secret.expose());
+                    let (name, mut value) = checked(&header.name, &text).map_err(&invalid)?;
+                    value.set_sensitive(true);
+                    (name, value)
+                }
+            };
             map.append(name, value);
         }
         map.entry(header::USER_AGENT).or_insert(USER_AGENT);
@@ -122,6 +138,28 @@ impl Prepared {
         let what = format!("{} {}://{peer}{path}", self.method, url.scheme());
         // What is left in a parsed URL needs no escapes.
         if what.len() > probehost_model::MAX_MESSAGE_BYTES { sanitize(&what) } else { what }
+    }
+}
+
+impl Credentials<'_> {
+    fn look_up(self, name: &str) -> Result<Secret, Failure> {
+        if !self.grants.names(name) {
+            return Err(Failure::new(
+                ErrorKind::Denied,
+                format_args!(
+                    "the check's config does not name the secret {name}, so it is not used"
+                ),
+            ));
+        }
+        self.secrets.get(name).map_err(|error| Failure::new(ErrorKind::Invalid, error))
+    }
+}
+
+/// What is known of a value's size before a secret is looked up.
+fn size(value: &Given) -> usize {
+    match value {
+        Given::Text(text) => text.len(),
+        Given::Secret { prefix, .. } => prefix.len(),
     }
 }
 

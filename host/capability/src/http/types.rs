@@ -2,13 +2,43 @@
 
 use crate::run::{Phase, Timings};
 
-/// A header. In an answer, bytes that are not UTF-8 are replaced.
+/// A header of an answer. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// In lower case in an answer.
+    /// In lower case.
     pub name: String,
-    /// Without leading and trailing blanks in an answer.
+    /// Without leading and trailing blanks.
     pub value: String,
+}
+
+/// A header of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestHeader {
+    /// In any case.
+    pub name: String,
+    /// What it says.
+    pub value: HeaderValue,
+}
+
+impl RequestHeader {
+    /// One whose value is this text.
+    pub fn text(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: HeaderValue::Text(value.into()) }
+    }
+}
+
+/// What a header of a request says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeaderValue {
+    /// This.
+    Text(String),
+    /// A secret, which nobody but the host sees (contract M6).
+    Secret {
+        /// Goes before it: `Bearer `.
+        prefix: String,
+        /// Its name. The check's config has to name it.
+        name: String,
+    },
 }
 
 /// A request.
@@ -19,7 +49,7 @@ pub struct Request {
     /// Absolute, `http` or `https`, without a user part.
     pub url: String,
     /// Further headers. The host sets `Host`, `Connection` and what frames the body.
-    pub headers: Vec<Header>,
+    pub headers: Vec<RequestHeader>,
     /// At most [`MAX_BODY_BYTES`](super::MAX_BODY_BYTES).
     pub body: Option<Vec<u8>>,
     /// How many redirects to follow, 0 to [`MAX_REDIRECTS`](super::MAX_REDIRECTS). Each hop must be granted.
@@ -62,7 +92,7 @@ pub struct Certificate {
 pub enum ErrorKind {
     /// Not granted. The message holds the line that would grant it.
     Denied,
-    /// The request is malformed: a bad URL, method or header.
+    /// The request is malformed: a bad URL, method or header, or a secret that is not there.
     Invalid,
     /// The deadline expired in the phase; or the system gave up connecting.
     Timeout,

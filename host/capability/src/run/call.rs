@@ -29,6 +29,12 @@ pub enum Phase {
     KeyExchange,
     /// Logging in over SSH.
     Login,
+    /// Writing to a program.
+    Input,
+    /// Waiting for what a program writes.
+    Output,
+    /// Waiting for a program's end.
+    Exit,
 }
 
 impl Phase {
@@ -45,6 +51,9 @@ impl Phase {
             Self::Version => "version",
             Self::KeyExchange => "key exchange",
             Self::Login => "login",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Exit => "exit",
         }
     }
 }
@@ -107,6 +116,9 @@ impl fmt::Display for Waiting {
             Phase::Version => write!(f, "waiting for the version line of {peer}")?,
             Phase::KeyExchange => write!(f, "in the key exchange with {peer}")?,
             Phase::Login => write!(f, "logging in to {peer}")?,
+            Phase::Input => write!(f, "writing to {peer}, which does not read")?,
+            Phase::Output => write!(f, "waiting for output of {peer}")?,
+            Phase::Exit => write!(f, "waiting for the end of {peer}")?,
         }
         let mut before = " (";
         for (name, span) in [
@@ -193,7 +205,7 @@ impl Active {
                 return;
             }
             Phase::Login => &mut self.timings.login,
-            Phase::Request | Phase::Body => return,
+            Phase::Request | Phase::Body | Phase::Input | Phase::Output | Phase::Exit => return,
         };
         *slot = Some(took);
     }

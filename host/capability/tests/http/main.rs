@@ -9,6 +9,7 @@ mod failures;
 mod names;
 mod redirects;
 mod requests;
+mod secrets;
 mod server;
 mod timeouts;
 mod tls;

@@ -1,7 +1,7 @@
 //! H4: redirects are answers, unless they are asked to be followed; then each hop is checked.
 
 use probehost_capability::CallResult;
-use probehost_capability::http::{ErrorKind, Header, Phase, Request};
+use probehost_capability::http::{ErrorKind, Phase, Request, RequestHeader};
 
 use crate::server::{Server, Step, answer};
 use crate::{AMPLE, capabilities, request, run, send};
@@ -51,7 +51,7 @@ async fn a_post_becomes_a_get_where_it_should() {
         .await;
         let asked = Request {
             body: Some(b"x".to_vec()),
-            headers: vec![Header { name: "content-type".into(), value: "text/plain".into() }],
+            headers: vec![RequestHeader::text("content-type", "text/plain")],
             ..following("POST", server.url("/"), 1)
         };
         send(asked).await.unwrap();
@@ -139,7 +139,7 @@ async fn credentials_stay_with_their_origin() {
     .await;
     let mut asked = following("HEAD", first.url("/"), 5);
     for name in ["Authorization", "Cookie", "X-Kept"] {
-        asked.headers.push(Header { name: name.into(), value: "v".into() });
+        asked.headers.push(RequestHeader::text(name, "v"));
     }
     send(asked).await.unwrap();
     for head in first.seen() {

@@ -1,12 +1,12 @@
 //! What is sent, and what is refused before anything is sent.
 
-use probehost_capability::http::{ErrorKind, Header, Phase, Request};
+use probehost_capability::http::{ErrorKind, Phase, Request, RequestHeader};
 
 use crate::server::{Server, Step, answer};
 use crate::{capabilities, free, request, send};
 
-fn header(name: &str, value: &str) -> Header {
-    Header { name: name.to_owned(), value: value.to_owned() }
+fn header(name: &str, value: &str) -> RequestHeader {
+    RequestHeader::text(name, value)
 }
 
 /// H1: the request is what was asked for, with what the host adds.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use probehost_capability::SetupError;
+use probehost_capability::container::EngineError;
 use probehost_capability::resolve::ResolverError;
 use probehost_config::ConfigErrors;
 use probehost_sandbox::{LoadError, SandboxError};
@@ -23,6 +24,9 @@ pub enum AppError {
     /// This machine's way to resolve names.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
+    /// The address of the container engine.
+    #[error("[containers] engine: {0}")]
+    Engine(#[from] EngineError),
     /// A built-in plugin.
     #[error(
         "the built-in plugin {name} does not load: {error}; this binary is broken, build it anew"

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use probehost_builtin::BUILTIN;
+use probehost_capability::container::Engine;
+use probehost_capability::process::{Command, Commands, Value};
 use probehost_capability::resolve::Resolver;
 use probehost_capability::secrets::Secrets;
 use probehost_capability::ssh::Local;
 use probehost_capability::{Capabilities, Options as CapabilityOptions};
 use probehost_config::{
-    Config, INTERVAL_VARIABLE, IntervalClamp, KindRules, PluginSettings, Resolved,
+    Config, EnvValue, INTERVAL_VARIABLE, IntervalClamp, KindRules, PluginSettings, Resolved,
 };
 use probehost_model::Clamp;
 use probehost_model::grant::Pattern;
@@ -36,6 +38,10 @@ pub struct Setup {
     pub secrets: Option<PathBuf>,
     /// A file of secrets.
     pub secrets_file: Option<PathBuf>,
+    /// The address of the container engine. None: Docker's usual socket.
+    pub engine: Option<String>,
+    /// Programs that plugins may talk to.
+    pub commands: Commands,
     /// Most probes at once.
     pub concurrency: u32,
 }
@@ -52,6 +58,8 @@ impl Setup {
             known_hosts: config.ssh.known_hosts.clone(),
             secrets: config.secrets.directory.clone(),
             secrets_file: config.secrets.file.clone(),
+            engine: config.containers.engine.clone(),
+            commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
         }
     }
@@ -217,7 +225,8 @@ impl Kinds {
     /// A prober that runs these plugins with this machine's network.
     ///
     /// # Errors
-    /// A file of certificates, or this machine's way to resolve names, can't be used.
+    /// A file of certificates, this machine's way to resolve names, or the address of the container
+    /// engine can't be used.
     pub fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
         let resolver = Resolver::system()?;
         let root_files = setup.root_files.clone();
@@ -225,9 +234,29 @@ impl Kinds {
         let mut local = Local::system();
         local.known_hosts = setup.known_hosts.clone().or(local.known_hosts);
         let secrets = Secrets::system(setup.secrets.clone());
-        local.secrets = secrets.with_file(setup.secrets_file.clone());
-        Ok(SandboxProber::new(self, Capabilities::with_local(options, local)?))
+        let secrets = secrets.with_file(setup.secrets_file.clone());
+        local.secrets = secrets.clone();
+        let engine = match &setup.engine {
+            Some(address) => address.parse()?,
+            None => Engine::default(),
+        };
+        let capabilities = Capabilities::with_local(options, local)?
+            .with_engine(engine)
+            .with_commands(setup.commands.clone(), secrets);
+        Ok(SandboxProber::new(self, capabilities))
     }
+}
+
+/// A command as the capability wants it.
+fn command(command: &probehost_config::Command) -> Command {
+    let env = command.env.iter().map(|(name, value)| {
+        let value = match value {
+            EnvValue::Text(text) => Value::Text(text.clone()),
+            EnvValue::Secret(secret) => Value::Secret(secret.clone()),
+        };
+        (name.clone(), value)
+    });
+    Command { argv: command.argv.clone(), env: env.collect(), cwd: command.cwd.clone() }
 }
 
 /// What an operator is told of an interval that was changed (contract S6).

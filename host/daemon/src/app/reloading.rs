@@ -167,6 +167,8 @@ fn needs_restart(before: &Config, now: &Config) -> Vec<&'static str> {
         ("[tls]", before.tls != now.tls),
         ("[ssh]", before.ssh != now.ssh),
         ("[secrets]", before.secrets != now.secrets),
+        ("[containers]", before.containers != now.containers),
+        ("[commands]", before.commands != now.commands),
         ("[log]", before.log != now.log),
     ]
     .into_iter()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use probehost_capability::process::Command;
 use probehost_config::PluginSettings;
 use probehost_model::{CheckId, Measurement, Outcome, Thresholds, Timestamp, Unit};
 use probehost_monitor::Evidence;
@@ -19,7 +20,8 @@ use crate::app::{AppError, Kinds, Setup};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// The probe kind: http-head, ssh-handshake, or a plugin of the directory.
+    /// The probe kind: container-inspect, http-head, mcp-readiness, ssh-handshake, or a plugin of the
+    /// directory.
     kind: String,
     /// The check's config, key by key: url=https://example.com redirects=2 headers.accept=*/*
     #[arg(value_name = "KEY=VALUE")]
@@ -41,6 +43,13 @@ pub(crate) struct ProbeArgs {
     /// A file of secrets, name = "text" in TOML. Nobody but its owner may use it.
     #[arg(long = "secrets-file", value_name = "FILE")]
     secrets_file: Option<PathBuf>,
+    /// The address of the container engine. Without it, Docker's usual socket.
+    #[arg(long, value_name = "unix:///PATH or tcp://HOST:PORT")]
+    engine: Option<String>,
+    /// A program that the plugin may talk to, by the name that the config gives: its words as a
+    /// JSON list. Can be given again.
+    #[arg(long = "command", value_name = "NAME=[\"PROGRAM\",…]", value_parser = command)]
+    commands: Vec<(String, Command)>,
     /// The deadline in seconds. Without it, the kind's own.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -54,6 +63,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().map_err(|_| wrong())?;
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
     if time.is_zero() { Err(wrong()) } else { Ok(time) }
+}
+
+/// `NAME=["PROGRAM","ARGUMENT"]`
+fn command(text: &str) -> Result<(String, Command), String> {
+    let like = "write NAME=[\"PROGRAM\",\"ARGUMENT\"]";
+    let (name, words) = text.split_once('=').ok_or(like)?;
+    let argv: Vec<String> =
+        serde_json::from_str(words).map_err(|error| format!("{error}; {like}"))?;
+    if argv.is_empty() {
+        return Err(like.to_owned());
+    }
+    Ok((name.to_owned(), Command { argv, env: Vec::new(), cwd: None }))
 }
 
 pub(crate) async fn probe(args: ProbeArgs) -> ExitCode {
@@ -84,6 +105,8 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         known_hosts: args.known_hosts.clone(),
         secrets: args.secrets.clone(),
         secrets_file: args.secrets_file.clone(),
+        engine: args.engine.clone(),
+        commands: args.commands.iter().cloned().collect(),
         settings: std::iter::empty::<(String, PluginSettings)>().collect(),
         concurrency: 1,
         cache: None,
@@ -136,7 +159,7 @@ fn config(words: &[String], schema: &Value) -> Result<Value, String> {
                 .or_insert_with(|| Value::Object(Map::new()));
         }
         let text = || Value::String(value.to_owned());
-        *place = if wanted.is_some_and(wants_text) {
+        *place = if wanted.is_some_and(|schema| wants_text(schema, value)) {
             text()
         } else {
             serde_json::from_str(value).unwrap_or_else(|_| text())
@@ -153,10 +176,14 @@ fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
         .or_else(|| schema.get("additionalProperties"))
 }
 
-fn wants_text(schema: &Value) -> bool {
+fn wants_text(schema: &Value, value: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == "string",
-        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().all(|kind| kind == "string" || kind == "null")
+                // A text, or a table: only what looks like a table is one.
+                || (kinds.iter().any(|kind| kind == "string") && !value.starts_with('{'))
+        }
         _ => false,
     }
 }
@@ -236,7 +263,9 @@ mod tests {
                 "url": { "type": "string" },
                 "path": { "type": ["string", "null"] },
                 "redirects": { "type": "integer" },
-                "headers": { "type": "object", "additionalProperties": { "type": "string" } },
+                "headers": { "type": "object", "additionalProperties": {
+                    "type": ["string", "object"], "properties": { "secret": { "type": "string" } },
+                } },
             },
             "additionalProperties": false,
         });

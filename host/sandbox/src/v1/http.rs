@@ -38,7 +38,15 @@ fn from_guest(request: wit::Request) -> cap::Request {
     let wit::Request { method, url, headers, body, redirects, body_limit } = request;
     let headers = headers
         .into_iter()
-        .map(|wit::Header { name, value }| cap::Header { name, value })
+        .map(|wit::RequestHeader { name, value }| {
+            let value = match value {
+                wit::HeaderValue::Text(text) => cap::HeaderValue::Text(text),
+                wit::HeaderValue::Secret(wit::Secret { prefix, name }) => {
+                    cap::HeaderValue::Secret { prefix, name }
+                }
+            };
+            cap::RequestHeader { name, value }
+        })
         .collect();
     cap::Request { method, url, headers, body, redirects, body_limit }
 }
@@ -87,15 +95,13 @@ const fn of_server(certificate: cap::Certificate) -> wit::Certificate {
 
 const fn phase(phase: cap::Phase) -> wit::Phase {
     match phase {
-        // The last three are of other capabilities.
-        cap::Phase::Request | cap::Phase::Version | cap::Phase::KeyExchange | cap::Phase::Login => {
-            wit::Phase::Request
-        }
         cap::Phase::Dns => wit::Phase::Dns,
         cap::Phase::Connect => wit::Phase::Connect,
         cap::Phase::Tls => wit::Phase::Tls,
         cap::Phase::FirstByte => wit::Phase::FirstByte,
         cap::Phase::Body => wit::Phase::Body,
+        // The others are of other capabilities.
+        _ => wit::Phase::Request,
     }
 }
 

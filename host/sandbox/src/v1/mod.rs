@@ -1,8 +1,10 @@
 //! Version 1 of the plugin contract: bindings, and what stands behind the imports.
 
+mod container;
 mod convert;
 mod http;
 mod log;
+mod process;
 mod ssh;
 
 use wasmtime::component::{
@@ -25,10 +27,13 @@ mod bindings {
         path: "../../wit/v1",
         world: "plugin",
         imports: {
+            "probehost:plugin/container.inspect": async,
             "probehost:plugin/http.send": async,
+            "probehost:plugin/process": async,
             "probehost:plugin/ssh.handshake": async,
         },
         exports: { default: async },
+        with: { "probehost:plugin/process.child": probehost_capability::process::Child },
     });
 }
 

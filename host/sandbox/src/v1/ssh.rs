@@ -92,10 +92,8 @@ const fn phase(phase: cap::Phase) -> wit::Phase {
         cap::Phase::Version => wit::Phase::Version,
         cap::Phase::KeyExchange => wit::Phase::KeyExchange,
         cap::Phase::Login => wit::Phase::Login,
-        // The last three are of other capabilities.
-        cap::Phase::Request | cap::Phase::Tls | cap::Phase::FirstByte | cap::Phase::Body => {
-            wit::Phase::Request
-        }
+        // The others are of other capabilities.
+        _ => wit::Phase::Request,
     }
 }
 

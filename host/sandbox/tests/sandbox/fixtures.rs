@@ -6,6 +6,7 @@ use probehost_capability::CallResult;
 use probehost_model::{Outcome, Reason};
 use probehost_sandbox::{Fault, LoadError, PlanError};
 use probehost_test_support::upstream::{Response, Script, Upstream};
+use probehost_test_support::wait::eventually;
 
 use crate::support::{AMPLE, catalog, load, load_into, misbehave, probe, probe_with, refusal};
 
@@ -117,6 +118,22 @@ test! {
         let [call] = &probed.trace.calls[..] else { panic!("{:?}", probed.trace) };
         assert_eq!((call.capability, &call.result), ("http", &CallResult::Ok));
         assert_eq!(upstream.requests().len(), 1);
+    }
+}
+
+test! {
+    /// P1, G4: programs are limited, and none outlives the run that started it.
+    async fn left_running() {
+        let plugin = load("left_running").await;
+        let probed = probe(&plugin, r#"{"command":"sleeper"}"#, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        let ids = probed.lines();
+        assert_eq!(ids.len(), 4, "{ids:?}");
+        for id in ids {
+            let words = format!("/proc/{id}/cmdline");
+            let look = || async { std::fs::read_to_string(&words).unwrap_or_default() };
+            eventually("the program is gone", AMPLE, look, |words| !words.contains("sleep")).await;
+        }
     }
 }
 

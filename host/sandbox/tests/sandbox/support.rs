@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use probehost_capability::process::{Command, Commands};
+use probehost_capability::secrets::Secrets;
 use probehost_capability::{Capabilities, Run, Trace};
 use probehost_model::grant::Grants;
 use probehost_model::{Endpoint, Outcome};
@@ -21,7 +23,10 @@ static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| small_sandbox(16));
 static CAPABILITIES: LazyLock<Capabilities> = LazyLock::new(|| {
     let mut options = probehost_capability::Options::system().unwrap();
     options.system_roots = false;
-    Capabilities::new(options).unwrap()
+    let argv = ["sh", "-c", "echo $$; exec sleep 1000"].map(str::to_owned).to_vec();
+    let sleeper = Command { argv, env: Vec::new(), cwd: None };
+    let commands = Commands::from([("sleeper".to_owned(), sleeper)]);
+    Capabilities::new(options).unwrap().with_commands(commands, Secrets::system(None))
 });
 
 /// A sandbox of `instances` places; all have one directory for compiled code.

@@ -1,0 +1,115 @@
+//! Real MCP servers: npm's server-everything, and PyPI's mcp in its two lines.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use std::{env, io};
+
+use crate::installed;
+use crate::process::{Process, ProcessError};
+
+/// What installs all of them, for the line about a skipped test.
+const INSTALL: &str = "scripts/test-servers.sh";
+
+/// Where that puts them, unless this variable names another folder.
+const FOLDER: &str = "PROBEHOST_TEST_SERVERS";
+
+/// How long a server may take until it listens.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The lines of PyPI's mcp, each in a folder of its own.
+pub const PYTHON: [&str; 2] = ["mcp1", "mcp2"];
+
+/// A server with one tool, by what both lines have in common.
+const PYTHON_SERVER: &str = "
+try:
+    from mcp.server.fastmcp import FastMCP as Server
+except ImportError:
+    from mcp.server.mcpserver import MCPServer as Server
+server = Server('test')
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+server.run(transport='stdio')
+";
+
+/// Says whether the calling test has to be skipped because a server is not installed.
+pub fn skip() -> bool {
+    let mut wanted = vec![("server-everything", everything())];
+    wanted.extend(PYTHON.map(|line| (line, python(line))));
+    wanted.iter().any(|(name, file)| {
+        let there = file.is_file().then_some(file.as_path());
+        installed::skip_unless_found(there, name, INSTALL)
+    })
+}
+
+fn folder() -> PathBuf {
+    let cache = || match env::var_os("XDG_CACHE_HOME") {
+        Some(cache) => PathBuf::from(cache),
+        None => Path::new(&env::var_os("HOME").unwrap_or_default()).join(".cache"),
+    };
+    env::var_os(FOLDER).map_or_else(|| cache().join("probehost-test-servers"), PathBuf::from)
+}
+
+fn everything() -> PathBuf {
+    folder().join("npm/node_modules/.bin/mcp-server-everything")
+}
+
+fn python(line: &str) -> PathBuf {
+    folder().join(line).join("bin/python")
+}
+
+/// The program and the arguments of server-everything with this transport.
+pub fn everything_words(transport: &str) -> Vec<String> {
+    vec![everything().display().to_string(), transport.to_owned()]
+}
+
+/// The program and the arguments of a server on PyPI's mcp of this line.
+pub fn python_words(line: &str) -> Vec<String> {
+    vec![python(line).display().to_string(), "-c".to_owned(), PYTHON_SERVER.to_owned()]
+}
+
+/// A running server-everything on a port of its own. Dropping it kills it.
+#[derive(Debug)]
+pub struct Everything {
+    port: u16,
+    process: Process,
+}
+
+impl Everything {
+    /// Starts one.
+    pub fn start() -> Result<Self, ProcessError> {
+        let program = everything();
+        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+        let port = free.map_err(|source: io::Error| ProcessError::Start {
+            program: program.display().to_string(),
+            source,
+        })?;
+        let port = port.port();
+        let mut command = Command::new(program);
+        command.arg("streamableHttp").env("PORT", port.to_string());
+        let mut process = Process::start(&mut command)?;
+        process.wait_for_line(LIMIT, |line| line.contains("listening on port").then_some(()))?;
+        Ok(Self { port, process })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// How many sessions it has begun, and how many it was told to end, once it has ended this many.
+    pub fn sessions(&mut self, ended: usize) -> (usize, usize) {
+        let end = "termination request";
+        let count = |text: &str, words: &str| text.lines().filter(|l| l.contains(words)).count();
+        for _ in 0..LIMIT.as_millis() / 20 {
+            if count(&self.process.output(), end) >= ended {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = self.process.output();
+        (count(&output, "Session initialized"), count(&output, end))
+    }
+}
