@@ -5,9 +5,9 @@ use std::path::Path;
 
 use probehost_model::check_id_text;
 
-use crate::config::section;
 use crate::error::{Problem, shown};
 use crate::settings::{Command, EnvValue};
+use crate::tables::section;
 use crate::walk::{Item, KeyPath, Reader, Section};
 
 const AS_A_LIST: &str = "write the program and each of its arguments as a text of its own: \

@@ -16,6 +16,7 @@ mod schema;
 mod settings;
 mod source;
 mod submitted;
+mod tables;
 mod targets;
 mod walk;
 
@@ -25,8 +26,8 @@ pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
     CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Log,
-    LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Ssh, Store, Synchronous,
-    Tls,
+    LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store,
+    Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

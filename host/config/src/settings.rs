@@ -11,6 +11,49 @@ use probehost_model::grant::Pattern;
 
 use crate::source::Location;
 
+/// Everything in the file but its targets.
+#[derive(Clone)]
+pub struct Settings {
+    /// `[server]`
+    pub server: Server,
+    /// `[store]`
+    pub store: Store,
+    /// `[probes]`
+    pub probes: Probes,
+    /// `[plugins]`
+    pub plugins: Plugins,
+    /// `[tls]`
+    pub tls: Tls,
+    /// `[ssh]`
+    pub ssh: Ssh,
+    /// `[secrets]`
+    pub secrets: Secrets,
+    /// `[containers]`
+    pub containers: Containers,
+    /// `[commands]`, by name.
+    pub commands: BTreeMap<String, Command>,
+    /// `[log]`
+    pub log: Log,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("server", &self.server)
+            .field("store", &self.store)
+            .field("probes", &self.probes)
+            .field("plugins", &self.plugins)
+            .field("tls", &self.tls)
+            .field("ssh", &self.ssh)
+            .field("secrets", &self.secrets)
+            .field("containers", &self.containers)
+            // Without what they are: an argument or a variable may well be a secret.
+            .field("commands", &self.commands.keys())
+            .field("log", &self.log)
+            .finish()
+    }
+}
+
 /// `[server]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
