@@ -18,6 +18,7 @@ mod target;
 mod text;
 mod time;
 mod transition;
+mod window;
 mod words;
 
 pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
@@ -33,4 +34,5 @@ pub use target::{Check, Role, Source, Target};
 pub use text::{MAX_MESSAGE_BYTES, sanitize};
 pub use time::Timestamp;
 pub use transition::{Transition, Trigger};
+pub use window::{Layer, Sample, Window, WindowSummary};
 pub use words::UnknownWord;

@@ -68,9 +68,9 @@ pub(crate) use words;
 
 #[cfg(test)]
 mod tests {
-    use crate::{Action, Reason, Role, Status, Trigger, Unit};
+    use crate::{Action, Layer, Reason, Role, Status, Trigger, Unit};
 
-    /// P6, T1, A1: the words are fixed, and read back to what they stand for.
+    /// P6, T1, A1, A4: the words are fixed, and read back to what they stand for.
     #[test]
     fn words_are_fixed_and_read_back() {
         macro_rules! check {
@@ -91,6 +91,7 @@ mod tests {
             Trigger: ["scheduled", "manual", "saved"],
             Role: ["liveness", "readiness"],
             Action: ["transition", "probe", "target-changed", "capability-denied"],
+            Layer: ["container", "transport", "application"],
             Unit: ["number", "seconds", "bytes", "days", "ratio"],
         }
         let error = "Healthy".parse::<Status>().unwrap_err();
