@@ -10,6 +10,7 @@ mod endpoint;
 pub mod grant;
 mod ids;
 mod interval;
+pub mod lifecycle;
 mod outcome;
 mod reason;
 mod record;
