@@ -7,11 +7,21 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone)]
 enum Move {
-    See { readiness: bool, verdict: Verdict, late: bool },
-    Wait { millis: u32 },
+    See {
+        readiness: bool,
+        verdict: Verdict,
+        late: bool,
+    },
+    Wait {
+        millis: u32,
+    },
     WaitUntilDue,
-    Outcome { succeeded: bool },
+    Outcome {
+        succeeded: bool,
+    },
     Ask(Event),
+    /// The healer sends the second mark once more, late.
+    IssueAgain,
     Twice,
 }
 
@@ -42,6 +52,7 @@ fn moves() -> impl Strategy<Value = Move> {
         8 => Just(Move::WaitUntilDue),
         4 => any::<bool>().prop_map(|succeeded| Move::Outcome { succeeded }),
         1 => asked.prop_map(Move::Ask),
+        1 => Just(Move::IssueAgain),
         1 => Just(Move::Twice),
     ]
 }
@@ -150,6 +161,18 @@ impl Host {
             prop_assert!(!decided || *event == Event::OperatorRelease);
         }
         prop_assert!(!calls || after.state == LifecycleState::Restarting);
+        let left = before.state != after.state;
+        match (before.state, event) {
+            (LifecycleState::Updating, Event::UpdatePromoted | Event::UpdateRolledBack) => {}
+            (LifecycleState::Updating, _) => prop_assert!(!left),
+            (LifecycleState::Quarantined, Event::OperatorRelease | Event::UpdateBegin) => {}
+            (LifecycleState::Quarantined, Event::Liveness(_) | Event::Readiness(_)) => {
+                let probed = self.policy.quarantine_retry.is_some() && after.is_ready();
+                prop_assert!(!left || probed);
+            }
+            (LifecycleState::Quarantined, _) => prop_assert!(!left),
+            _ => {}
+        }
 
         // L2, T5: a sighting decides nothing at once, and an inconclusive one leads to no
         // wait for a restart either.
@@ -260,6 +283,7 @@ proptest! {
                     None => continue,
                 },
                 Move::Ask(event) => event,
+                Move::IssueAgain => Event::Issue { attempt: host.memory.attempts },
                 Move::Twice => last.clone(),
             };
             host.handle(&event, chance, death)?;
