@@ -19,6 +19,16 @@ pub enum Action {
     TargetChanged,
     /// A plugin asked for something that is not granted.
     CapabilityDenied,
+    /// A managed target went from one lifecycle state to another.
+    Lifecycle,
+    /// A restart was issued, failed, or led to a ready target.
+    Restart,
+    /// A managed target was quarantined, by the host or by somebody.
+    Quarantine,
+    /// Somebody ended a quarantine.
+    Release,
+    /// An update began, was promoted or was rolled back.
+    Update,
 }
 
 words!(Action, "action", {
@@ -26,6 +36,11 @@ words!(Action, "action", {
     Probe => "probe",
     TargetChanged => "target-changed",
     CapabilityDenied => "capability-denied",
+    Lifecycle => "lifecycle",
+    Restart => "restart",
+    Quarantine => "quarantine",
+    Release => "release",
+    Update => "update",
 });
 
 /// One row of the append-only audit.

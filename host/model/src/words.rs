@@ -68,9 +68,10 @@ pub(crate) use words;
 
 #[cfg(test)]
 mod tests {
-    use crate::{Action, Reason, Role, Status, Trigger, Unit};
+    use crate::lifecycle::{AttemptPhase, LifecycleState, UpdateVerdict, Verdict};
+    use crate::{Action, Layer, Reason, Role, Status, Trigger, Unit};
 
-    /// P6, T1, A1: the words are fixed, and read back to what they stand for.
+    /// P6, T1, A1, A4, L1, L6: the words are fixed, and read back to what they stand for.
     #[test]
     fn words_are_fixed_and_read_back() {
         macro_rules! check {
@@ -90,7 +91,14 @@ mod tests {
             Status: ["unknown", "healthy", "unhealthy"],
             Trigger: ["scheduled", "manual", "saved"],
             Role: ["liveness", "readiness"],
-            Action: ["transition", "probe", "target-changed", "capability-denied"],
+            Action: ["transition", "probe", "target-changed", "capability-denied", "lifecycle",
+                "restart", "quarantine", "release", "update"],
+            LifecycleState: ["unknown", "running", "offline", "restarting", "quarantined",
+                "updating"],
+            Verdict: ["unknown", "healthy", "unhealthy"],
+            AttemptPhase: ["decided", "issued", "started", "ready", "failed"],
+            UpdateVerdict: ["promote", "wait", "rollback"],
+            Layer: ["container", "transport", "application"],
             Unit: ["number", "seconds", "bytes", "days", "ratio"],
         }
         let error = "Healthy".parse::<Status>().unwrap_err();
