@@ -4,6 +4,7 @@ use std::path::Path;
 
 use probehost_test_support::upstream::{Script, StatusSwitch, Upstream};
 use probehost_test_support::wait::eventually;
+use serde_json::Value;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection as _};
 
@@ -280,4 +281,36 @@ async fn an_unreadable_store_is_503() {
     assert_eq!((&probe["outcome"], &probe["recorded"]), (&"pass".into(), &false.into()));
     drop(other);
     assert!(!host.output().contains("panicked"));
+}
+
+/// A4: the last hour's latency and error rate stand in the API and among the metrics; they are
+/// in memory, and begin anew when the check watches something else.
+#[tokio::test]
+async fn windows_tell_of_the_last_hour() {
+    let switch = StatusSwitch::new(200);
+    let upstream = Upstream::switched(&switch);
+    let host = Config::new().head("web", BY_HAND, &upstream.url()).start();
+    assert_eq!(host.check("web").await["window"]["error_rate"], Value::Null);
+    for status in [200, 200, 200, 503] {
+        switch.set(status);
+        host.probe("web").await;
+    }
+    let window = host.check("web").await["window"].clone();
+    assert_eq!((&window["count"], &window["failed"]), (&4.into(), &1.into()), "{window}");
+    assert_eq!(window["error_rate"], 0.25, "{window}");
+    let [p50, p99] = ["p50_seconds", "p99_seconds"].map(|key| window[key].as_f64().unwrap());
+    assert!(p50 > 0.0 && p50 <= p99 && p99 < LIMIT.as_secs_f64(), "{window}");
+    let labels = "target=\"web\",check=\"http-head\",kind=\"http-head\"";
+    assert_eq!(host.metric(&format!("probehost_check_error_rate{{{labels}}}")).await, 0.25);
+    let quantile = format!("probehost_check_latency_seconds{{{labels},quantile=\"0.5\"}}");
+    assert!((host.metric(&quantile).await - p50).abs() < 1e-6);
+
+    let other = Config::new().head("web", BY_HAND, &Upstream::status(200).url());
+    std::fs::write(host.host.config_path(), other.text()).unwrap();
+    let anew = |check: &Value| {
+        let window = &check["window"];
+        (&window["count"], &window["failed"]) != (&4.into(), &1.into())
+    };
+    let check = host.until("it watches something else", "web", anew).await;
+    assert!(check["window"]["count"].as_u64() <= Some(1), "{check}");
 }

@@ -14,9 +14,11 @@ pub mod ports;
 mod result;
 mod schedule;
 mod timetable;
+mod windows;
 
 pub use clock::Clock;
 pub use metrics::Metrics;
 pub use monitor::{Launch, Monitor, Settings};
 pub use result::{Evidence, LogLine, ProbeCall, ProbeError, ProbeResult, Recording};
 pub use schedule::{REFRESH, Schedule};
+pub use windows::Windows;

@@ -13,7 +13,7 @@ use tracing::{debug, info, warn};
 use crate::admission::{Admission, Turn};
 use crate::flight::{Boarding, Departure, Flights, Landing, Waiter};
 use crate::ports::{CheckSeen, NoEvidence, Prober, Recorder};
-use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording};
+use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording, Windows};
 
 /// How the monitor works.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,7 @@ struct Inner<P, R> {
     admission: Admission,
     flights: Arc<Flights>,
     metrics: Metrics,
+    windows: Windows,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -66,6 +67,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
             admission: Admission::new(settings.concurrency),
             flights: Arc::default(),
             metrics,
+            windows: Windows::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
@@ -81,6 +83,12 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.0.clock
+    }
+
+    /// How fast and how often well each check was lately.
+    #[must_use]
+    pub fn windows(&self) -> &Windows {
+        &self.0.windows
     }
 
     /// Starts a scheduled probe that was due at `due`, in a task of the monitor's.
@@ -233,6 +241,10 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
             )
             .await;
         let check = check.id.clone();
+        // What did not land is about something that the check does not watch any more, or old.
+        if !matches!(recording, Recording::Refused(_)) {
+            self.windows.push(&check, at, took, &evidence.outcome);
+        }
         Ok(Arc::new(ProbeResult { check, trigger, at, took, evidence, recording }))
     }
 

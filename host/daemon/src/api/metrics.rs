@@ -1,5 +1,7 @@
 //! `GET /metrics`: what the monitor counts, and the state of each check, as OpenMetrics text.
 
+use std::sync::atomic::AtomicU64;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -31,6 +33,14 @@ struct OfStatus {
     status: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfQuantile {
+    target: String,
+    check: String,
+    kind: String,
+    quantile: &'static str,
+}
+
 pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
     let failed = |error: std::fmt::Error| {
         ApiError::Internal(format!("the metrics could not be written: {error}"))
@@ -38,7 +48,9 @@ pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError
     let mut text = String::new();
     encode_registry(&mut text, &api.registry).map_err(failed)?;
     match api.store.targets().await {
-        Ok(targets) => encode_registry(&mut text, &of_checks(&targets)).map_err(failed)?,
+        Ok(targets) => {
+            encode_registry(&mut text, &of_checks(&api, &targets)).map_err(failed)?;
+        }
         // Absent is right: a gap in the graph, not a status that nobody knows.
         Err(error) => tracing::warn!(%error, "the state of the checks is not among the metrics"),
     }
@@ -46,10 +58,13 @@ pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }
 
-fn of_checks(targets: &[StoredTarget]) -> Registry {
+fn of_checks(api: &Api, targets: &[StoredTarget]) -> Registry {
+    let now = api.monitor.clock().now();
     let status = Family::<OfStatus, Gauge>::default();
     let streak = Family::<Of, Gauge>::default();
     let checked = Family::<Of, Gauge>::default();
+    let error_rate = Family::<Of, Gauge<f64, AtomicU64>>::default();
+    let latency = Family::<OfQuantile, Gauge<f64, AtomicU64>>::default();
     for stored in targets {
         for check in &stored.target.checks {
             let record = stored.records.get(&check.name).cloned().unwrap_or_default();
@@ -67,6 +82,18 @@ fn of_checks(targets: &[StoredTarget]) -> Registry {
             if let Some(at) = record.checked_at {
                 checked.get_or_create(&of()).set(at.as_micros() / 1_000_000);
             }
+            let window = api.monitor.windows().summary(&stored.target.check_id(check), now);
+            if let Some(rate) = window.error_rate {
+                error_rate.get_or_create(&of()).set(rate);
+            }
+            for (quantile, time) in
+                [("0.5", window.p50), ("0.95", window.p95), ("0.99", window.p99)]
+            {
+                let Some(time) = time else { continue };
+                let Of { target, check, kind } = of();
+                let labels = OfQuantile { target, check, kind, quantile };
+                latency.get_or_create(&labels).set(time.as_secs_f64());
+            }
         }
     }
     let mut registry = Registry::with_prefix("probehost_check");
@@ -77,6 +104,17 @@ fn of_checks(targets: &[StoredTarget]) -> Registry {
         "When the last conclusive probe ended, since the Unix epoch",
         Unit::Seconds,
         checked,
+    );
+    registry.register(
+        "error_rate",
+        "Failed probes of those in the last hour that were conclusive, 0 to 1",
+        error_rate,
+    );
+    registry.register_with_unit(
+        "latency",
+        "Time that the passed probes of the last hour took, by quantile",
+        Unit::Seconds,
+        latency,
     );
     registry
 }

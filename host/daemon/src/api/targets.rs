@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use probehost_model::CheckId;
 use probehost_store::StoredTarget;
 use serde::{Deserialize, Serialize};
 
@@ -37,5 +38,7 @@ pub(super) async fn view_of(api: &Api, id: String) -> Result<TargetView, ApiErro
 
 fn view(api: &Api, stored: StoredTarget) -> TargetView {
     let now = api.monitor.clock().now();
-    TargetView::new(stored.target, stored.records, now, |kind| api.monitor.prober().problem(kind))
+    let window = |check: &CheckId| api.monitor.windows().summary(check, now);
+    let problem = |kind: &str| api.monitor.prober().problem(kind);
+    TargetView::new(stored.target, stored.records, now, window, problem)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use probehost_model::{
-    Action, AuditEntry, Check, Reason, Record, Role, Source, Status, Target, Timestamp, Transition,
-    Trigger,
+    Action, AuditEntry, Check, CheckId, Reason, Record, Role, Source, Status, Target, Timestamp,
+    Transition, Trigger, WindowSummary,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,17 +57,52 @@ pub(crate) struct CheckView {
     pub(crate) timeout_seconds: f64,
     /// Whether it is probed on schedule.
     pub(crate) probing_enabled: bool,
+    /// Latency and error rate of the last hour (contract A4).
+    pub(crate) window: WindowView,
     /// What keeps it from being probed: its plugin is missing or did not load (contract P9).
     pub(crate) problem: Option<String>,
     pub(crate) config: Value,
 }
 
+/// What the last hour's probes of a check came to; since the host's start, when that is less.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WindowView {
+    /// Conclusive probes, 256 at most, and how many of them failed.
+    pub(crate) count: u32,
+    pub(crate) failed: u32,
+    /// `failed` of `count`, from 0 to 1; none without a probe.
+    pub(crate) error_rate: Option<f64>,
+    /// How long those that passed took: half of them, 95 and 99 of 100 took no longer.
+    pub(crate) p50_seconds: Option<f64>,
+    pub(crate) p95_seconds: Option<f64>,
+    pub(crate) p99_seconds: Option<f64>,
+    /// The oldest probe in it.
+    pub(crate) since: Option<String>,
+}
+
+impl From<WindowSummary> for WindowView {
+    fn from(window: WindowSummary) -> Self {
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        Self {
+            count: window.count,
+            failed: window.failed,
+            error_rate: window.error_rate,
+            p50_seconds: seconds(window.p50),
+            p95_seconds: seconds(window.p95),
+            p99_seconds: seconds(window.p99),
+            since: window.since.map(|at| at.to_string()),
+        }
+    }
+}
+
 impl TargetView {
-    /// The view of a target at `now`; `problem` says of a kind why it can't be probed.
+    /// The view of a target at `now`; `window` gives that of a check, and `problem` says of a
+    /// kind why it can't be probed.
     pub(crate) fn new(
         target: Target,
         mut records: BTreeMap<String, Record>,
         now: Timestamp,
+        window: impl Fn(&CheckId) -> WindowSummary,
         problem: impl Fn(&str) -> Option<String>,
     ) -> Self {
         let enabled = target.enabled;
@@ -77,7 +112,8 @@ impl TargetView {
             .map(|check| {
                 let record = records.remove(&check.name).unwrap_or_default();
                 let problem = problem(&check.kind);
-                CheckView::new(check, record, now, enabled, problem)
+                let window = window(&CheckId::new(&target.id, &check.name));
+                CheckView::new(check, record, now, enabled, window, problem)
             })
             .collect();
         Self {
@@ -99,6 +135,7 @@ impl CheckView {
         record: Record,
         now: Timestamp,
         enabled: bool,
+        window: WindowSummary,
         problem: Option<String>,
     ) -> Self {
         let age = record.checked_at.map(|at| now.since(at));
@@ -124,6 +161,7 @@ impl CheckView {
             interval_seconds: check.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             timeout_seconds: check.timeout.as_secs_f64(),
             probing_enabled: enabled && check.interval.is_some() && problem.is_none(),
+            window: window.into(),
             problem,
             config: check.config,
         }

@@ -163,6 +163,9 @@ impl Saver {
         loaded: &[String],
     ) -> Result<usize, StoreError> {
         self.metrics.records_reset(saved.reset.len());
+        for check in &saved.reset {
+            self.monitor.windows().forget(check);
+        }
         let probed = self.probe_off_cycle(saved, loaded).await;
         self.schedule.changed();
         probed

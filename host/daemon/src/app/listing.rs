@@ -1,12 +1,12 @@
 //! The checks that are probed on schedule, from the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Target, Timestamp};
-use probehost_monitor::Clock;
 use probehost_monitor::ports::{CheckSeen, Listing};
+use probehost_monitor::{Clock, Windows};
 use probehost_store::{Store, StoreError};
 use tracing::warn;
 
@@ -32,6 +32,7 @@ impl Known {
 pub(crate) struct StoreListing {
     pub(crate) store: Store,
     pub(crate) known: Known,
+    pub(crate) windows: Windows,
     pub(crate) clock: Clock,
 }
 
@@ -42,7 +43,9 @@ impl Listing for StoreListing {
     async fn checks(&self) -> Result<Vec<CheckSeen>, StoreError> {
         let mut checks = Vec::new();
         let horizon = self.clock.now().plus(CLOCK_TOLERANCE);
+        let mut all = HashSet::new();
         for stored in self.store.targets().await? {
+            all.extend(stored.target.checks.iter().map(|check| stored.target.check_id(check)));
             if !stored.target.enabled {
                 continue;
             }
@@ -60,6 +63,7 @@ impl Listing for StoreListing {
                 checks.push(seen);
             }
         }
+        self.windows.retain(&all);
         self.known.set(&checks);
         Ok(checks)
     }

@@ -82,7 +82,8 @@ impl Host {
         let settings = Settings { concurrency, clock };
         let monitor = Monitor::new(prober, store.clone(), settings, metrics.clone());
         let known = Known::default();
-        let listing = StoreListing { store: store.clone(), known: known.clone(), clock };
+        let windows = monitor.windows().clone();
+        let listing = StoreListing { store: store.clone(), known: known.clone(), windows, clock };
         let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
 
