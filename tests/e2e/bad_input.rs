@@ -196,8 +196,11 @@ async fn files_that_are_no_plugins() {
         assert!(line.is_some_and(|line| line.contains("not loaded")), "{file}: {output}");
     }
     let ready = plugins.iter().filter(|(_, state, _)| state == "ready").map(|(name, ..)| name);
-    assert_eq!(ready.collect::<Vec<_>>(), ["echo.wasm", "http-head", "ssh-handshake"]);
-    assert_eq!(plugins.len(), table.len() + 3, "{plugins:?}");
+    let kinds = ["container-inspect", "echo.wasm", "http-head", "mcp-readiness", "ssh-handshake"];
+    let mut found: Vec<_> = ready.collect();
+    found.sort_unstable();
+    assert_eq!(found, kinds);
+    assert_eq!(plugins.len(), table.len() + 5, "{plugins:?}");
     // P9: a check of a kind whose file did not load says why.
     let cut = host.check("cut").await;
     assert!(text(&cut["problem"]).contains("damaged or incomplete"), "{cut}");

@@ -136,12 +136,33 @@ fn judge(kinds: &Kinds, kind: &str, config: &str, answer: Result<Plan, PlanError
         },
         None => {
             let mut grants = Grants::new(named, allowed);
-            // Only SSH has use of what is on this machine: keys, an agent, secrets.
+            // SSH has use of what is on this machine: keys, an agent, secrets. Headers of HTTP can
+            // be secrets; most checks name none, so nothing is kept for them.
             if plan.endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Ssh { .. })) {
                 grants = grants.with_texts(texts_in(&config));
+            } else if plan.endpoints.iter().any(|e| matches!(e, Endpoint::Http(_))) {
+                let mut secrets = Vec::new();
+                secrets_in(&config, &mut secrets);
+                grants = grants.with_texts(secrets);
             }
             Planned::Ready { subject: plan.subject.clone(), grants: Arc::new(grants), plan }
         }
+    }
+}
+
+/// The names that stand as `secret` in a config (contract M6).
+fn secrets_in(config: &Value, names: &mut Vec<Box<str>>) {
+    match config {
+        Value::Array(items) => items.iter().for_each(|item| secrets_in(item, names)),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                match value.as_str() {
+                    Some(name) if key == "secret" => names.push(name.into()),
+                    _ => secrets_in(value, names),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
