@@ -160,7 +160,7 @@ async fn a_restart_keeps_records() {
         for key in keys {
             assert_eq!(after[key], before[key], "{key} of {target}");
         }
-        let age = |check: &serde_json::Value| check["age_seconds"].as_f64().unwrap();
+        let age = |check: &Value| check["age_seconds"].as_f64().unwrap();
         assert!(age(&after) > age(&before), "{after}");
         assert_eq!(host.transitions(target).await.len(), 1);
     }
