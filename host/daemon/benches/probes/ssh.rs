@@ -28,7 +28,7 @@ use crate::{Failed, report};
 
 const KIND: &str = "ssh-handshake";
 /// Handshakes of one turn.
-const HANDSHAKES: usize = 300;
+const HANDSHAKES: usize = 100;
 /// Turns of each.
 const ROUNDS: usize = 5;
 /// Handshakes in flight, as the kind has them.
