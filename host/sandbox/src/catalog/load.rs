@@ -99,7 +99,13 @@ async fn compile(sandbox: &Sandbox, bytes: Arc<[u8]>) -> Result<Compiled, LoadEr
 fn compile_now(sandbox: &Sandbox, bytes: &[u8]) -> Result<Compiled, LoadError> {
     let failed = |error: wasmtime::Error| LoadError::Compile(format!("{error:#}"));
     let inspected = inspect(bytes)?;
-    let component = Component::from_binary(sandbox.engine(), bytes).map_err(failed)?;
+    // In threads that end with the work: an allocator keeps what an idle thread has freed.
+    let threads = rayon::ThreadPoolBuilder::new()
+        .thread_name(|_| "probehost-compile".to_owned())
+        .build()
+        .map_err(std::io::Error::other)?;
+    let component =
+        threads.install(|| Component::from_binary(sandbox.engine(), bytes)).map_err(failed)?;
     // Done now, or the first probe would pay for it.
     component.initialize_copy_on_write_image().map_err(failed)?;
     let ready = Ready::link(sandbox.linker(), &component)
