@@ -1,5 +1,7 @@
 //! Targets that come over the API: judged as the file's are, and told of field by field.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

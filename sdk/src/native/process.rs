@@ -16,9 +16,12 @@ thread_local! {
 const UNSCRIPTED: &str =
     "no program is scripted: call probehost_sdk::native::process::answer_with first";
 
+/// What it writes for a line that it reads.
+type Respond = Box<dyn FnMut(&str) -> Vec<String>>;
+
 /// A program as a test scripts it: for each line that it reads it writes lines.
 pub struct Program {
-    respond: Box<dyn FnMut(&str) -> Vec<String>>,
+    respond: Respond,
     exit: Exit,
     silent: Option<Error>,
 }

@@ -42,7 +42,7 @@ enum Command {
     ///
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
     /// Nagios and Icinga expect of a check.
-    Probe(probe::ProbeArgs),
+    Probe(Box<probe::ProbeArgs>),
     /// Show the host keys that an SSH server offers, to be pinned in a check's config.
     ///
     /// Nothing vouches for them: compare them with what the server itself says before you pin one.
@@ -72,7 +72,7 @@ pub(crate) fn run() -> ExitCode {
     let code = match cli.command {
         Command::Serve { config } => runtime.block_on(serve::serve(&config)),
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
-        Command::Probe(args) => runtime.block_on(probe::probe(args)),
+        Command::Probe(args) => runtime.block_on(probe::probe(*args)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),
     };
