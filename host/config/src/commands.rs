@@ -7,8 +7,7 @@ use probehost_model::check_id_text;
 
 use crate::error::{Problem, shown};
 use crate::settings::{Command, EnvValue};
-use crate::tables::section;
-use crate::walk::{Item, KeyPath, Reader, Section};
+use crate::walk::{Item, KeyPath, Reader, Section, section};
 
 const AS_A_LIST: &str = "write the program and each of its arguments as a text of its own: \
                          [\"npx\", \"-y\", \"some-server\"]";

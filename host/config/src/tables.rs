@@ -15,7 +15,7 @@ use crate::settings::{
 };
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
-use crate::walk::{Item, KeyPath, Reader, Section};
+use crate::walk::{Item, KeyPath, Reader, Section, section};
 use crate::{INTERVAL_VARIABLE, commands, mask};
 
 /// Limits on how much runs at once.
@@ -51,18 +51,6 @@ pub(crate) fn read(
     let commands = commands::read(reader, root.take("commands"), folder);
     let log = log(reader, root.take("log"));
     Settings { server, store, probes, plugins, tls, ssh, secrets, containers, commands, log }
-}
-
-/// Reads one of the tables at the top; nothing is there when it is missing or no table.
-pub(crate) fn section<'i>(
-    reader: &mut Reader<'_>,
-    item: Option<Item<'i>>,
-    name: &'static str,
-) -> Section<'static, 'i> {
-    let path = KeyPath::Key(&KeyPath::Root, name);
-    let help = Some("write its name in brackets on a line, and its keys on the lines below");
-    let table = item.and_then(|item| reader.table(item, path, help)).unwrap_or_default();
-    Section::new(path, table)
 }
 
 fn server(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Server {

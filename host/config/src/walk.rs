@@ -257,6 +257,18 @@ impl<'p, 'i> Section<'p, 'i> {
     }
 }
 
+/// Reads one of the tables at the top; nothing is there when it is missing or no table.
+pub(crate) fn section<'i>(
+    reader: &mut Reader<'_>,
+    item: Option<Item<'i>>,
+    name: &'static str,
+) -> Section<'static, 'i> {
+    let path = KeyPath::Key(&KeyPath::Root, name);
+    let help = Some("write its name in brackets on a line, and its keys on the lines below");
+    let table = item.and_then(|item| reader.table(item, path, help)).unwrap_or_default();
+    Section::new(path, table)
+}
+
 /// None: does not fit.
 pub(crate) fn integer(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
