@@ -56,7 +56,7 @@ async fn a_target_lives_through_the_api() {
         (&"shop".into(), &10.0.into())
     );
     let healthy = |check: &Value| check["status"] == "healthy";
-    let first = host.until("probed when created", "shop", healthy).await;
+    host.until("probed when created", "shop", healthy).await;
 
     let same = put(&host, "shop", &hourly("shop", &up.url())).await;
     assert_eq!(same.status, 200, "{same:?}");
@@ -64,13 +64,16 @@ async fn a_target_lives_through_the_api() {
     renamed["name"] = "Shop".into();
     renamed["labels"] = json!({ "team": "sales" });
     assert_eq!(put(&host, "shop", &renamed).await.status, 200);
-    assert_eq!(host.check("shop").await["checked_at"], first["checked_at"]);
+    let resets = "probehost_probe_reset_total";
+    assert_eq!(host.metric(resets).await, 0.0);
+    assert!(healthy(&host.check("shop").await));
     assert_eq!(host.json("/api/v1/targets/shop").await["labels"]["team"], "sales");
 
     assert_eq!(put(&host, "shop", &hourly("shop", &down.url())).await.status, 200);
     let failed =
         host.until("probed when changed", "shop", |check| check["reason"] == "answer").await;
-    assert_eq!((&failed["status"], &failed["last_success_at"]), (&"unknown".into(), &Value::Null));
+    assert_eq!(failed["last_success_at"], Value::Null);
+    assert_eq!(host.metric(resets).await, 1.0);
 
     let off = post(&host, "/api/v1/targets/shop/disable", &json!({})).await.json().unwrap();
     assert_eq!(
