@@ -129,6 +129,7 @@ impl<'c> Resolver<'c> {
             enabled: raw.enabled,
             source: Source::File,
             updated_at: Timestamp::from_micros(0),
+            managed: None,
             checks,
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Status, Timestamp, Trigger};
+use crate::{Timestamp, Trigger};
 
 /// The principal of what the host does by itself (contract A1).
 pub const SYSTEM_PRINCIPAL: &str = "system:health";
@@ -60,10 +60,10 @@ pub struct AuditEntry {
     pub target: String,
     /// Name of the check, where one is concerned.
     pub check: Option<String>,
-    /// The status before.
-    pub from: Option<Status>,
-    /// The status after; equal to `from` when nothing changed.
-    pub to: Option<Status>,
+    /// The state before: a status of the check, or a lifecycle state of the target.
+    pub from: Option<String>,
+    /// The state after; equal to `from` when nothing changed.
+    pub to: Option<String>,
     /// What came of it, for people: `pass`, `fail network: …`, `deleted`, the denied call.
     pub outcome: String,
 }

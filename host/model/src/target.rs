@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::words::words;
-use crate::{CheckId, Thresholds, Timestamp};
+use crate::{CheckId, Managed, Thresholds, Timestamp};
 
 /// What a check's result means for its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,6 +72,8 @@ pub struct Target {
     pub source: Source,
     /// Every change of the target makes this later (contract R2).
     pub updated_at: Timestamp,
+    /// How it is restarted when it is down. None: it is only watched.
+    pub managed: Option<Managed>,
     /// In ascending order of name.
     pub checks: Vec<Check>,
 }

@@ -84,6 +84,7 @@ fn target(number: usize) -> Target {
         enabled: true,
         source: Source::File,
         updated_at: Timestamp::from_micros(0),
+        managed: None,
         checks: vec![Check {
             name: "head".to_owned(),
             kind: "http-head".to_owned(),

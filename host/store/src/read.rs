@@ -153,9 +153,6 @@ fn transition(row: &Row) -> Result<Transition, StoreError> {
 }
 
 fn audit_entry(row: &Row) -> Result<AuditEntry, StoreError> {
-    let status = |at: usize, column| {
-        rows::get::<Option<&str>>(row, at)?.map(|text| rows::word(text, column)).transpose()
-    };
     Ok(AuditEntry {
         id: rows::get(row, 0)?,
         at: Timestamp::from_micros(rows::get(row, 1)?),
@@ -166,8 +163,8 @@ fn audit_entry(row: &Row) -> Result<AuditEntry, StoreError> {
             .transpose()?,
         target: rows::get(row, 5)?,
         check: rows::get(row, 6)?,
-        from: status(7, "from")?,
-        to: status(8, "to")?,
+        from: rows::get(row, 7)?,
+        to: rows::get(row, 8)?,
         outcome: rows::get(row, 9)?,
     })
 }

@@ -60,6 +60,7 @@ fn stored(row: &Row) -> Result<Stored, StoreError> {
         enabled: rows::get(row, 3)?,
         source: rows::word(rows::get(row, 4)?, "source")?,
         updated_at: Timestamp::from_micros(rows::get(row, 5)?),
+        managed: None,
         checks: Vec::new(),
     };
     let deleted = rows::get::<Option<i64>>(row, 6)?.is_some();

@@ -13,6 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How long to rest between two looks at whether the process has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// How long the last of its output may take to arrive once it has ended.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+
 /// What went wrong with a child process. The texts carry its output, as nothing else tells why.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -77,6 +80,8 @@ pub struct Process {
     program: String,
     child: Child,
     output: Arc<Output>,
+    /// Whether the end of its output has been waited for.
+    drained: bool,
 }
 
 /// Both output streams, line by line, as they come.
@@ -105,7 +110,7 @@ impl Process {
         let output = Arc::new(Output::default());
         let stdout = child.stdout.take().map(|pipe| capture(pipe, &output, true));
         let stderr = child.stderr.take().map(|pipe| capture(pipe, &output, false));
-        let process = Self { program, child, output };
+        let process = Self { program, child, output, drained: false };
         // The threads end with the streams, which a grandchild may hold open: nobody joins them.
         match (stdout.transpose(), stderr.transpose()) {
             (Ok(_), Ok(_)) => Ok(process),
@@ -201,9 +206,15 @@ impl Process {
         }
     }
 
-    /// How it ended; `None` while it runs.
+    /// How it ended; `None` while it runs. Once it has ended, its output is whole, unless a child
+    /// of its own holds the streams open.
     pub fn status(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
-        self.child.try_wait().map_err(|source| self.system(source))
+        let status = self.child.try_wait().map_err(|source| self.system(source))?;
+        if status.is_some() && !self.drained {
+            self.output.wait_for_end(DRAIN_LIMIT);
+            self.drained = true;
+        }
+        Ok(status)
     }
 
     /// Signals the child. Its id is its own until it is waited for, so this never meets another process.
@@ -234,6 +245,13 @@ impl Drop for Process {
 impl Output {
     fn lock(&self) -> std::sync::MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until both streams are read to their end.
+    fn wait_for_end(&self, limit: Duration) {
+        let open = |lines: &mut Lines| lines.ended_streams < 2;
+        let ended = self.news.wait_timeout_while(self.lock(), limit, open);
+        drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 }
 

@@ -58,6 +58,7 @@ fn target(number: usize, url: &str) -> Target {
         enabled: true,
         source: Source::File,
         updated_at: Timestamp::from_micros(0),
+        managed: None,
         checks: vec![Check {
             name: CHECK.to_owned(),
             kind: KIND.to_owned(),

@@ -228,8 +228,8 @@ pub(crate) struct AuditView {
     pub(crate) trigger: Option<Trigger>,
     pub(crate) target: String,
     pub(crate) check: Option<String>,
-    pub(crate) from: Option<Status>,
-    pub(crate) to: Option<Status>,
+    pub(crate) from: Option<String>,
+    pub(crate) to: Option<String>,
     pub(crate) outcome: String,
 }
 

@@ -150,6 +150,7 @@ pub(crate) fn target(id: &str, checks: &[&str]) -> Target {
         enabled: true,
         source: Source::File,
         updated_at: at(0),
+        managed: None,
         checks: checks.iter().map(|name| check(name)).collect(),
     }
 }

@@ -47,8 +47,8 @@ async fn a_transition_has_its_audit_row(on: Backend) {
             trigger: Some(Trigger::Scheduled),
             target: "web".into(),
             check: Some("head".into()),
-            from: Some(Healthy),
-            to: Some(Unhealthy),
+            from: Some(Healthy.to_string()),
+            to: Some(Unhealthy.to_string()),
             outcome: "fail timeout: web:443: refused".into(),
         }
     );
@@ -78,9 +78,9 @@ async fn by_hand_always_audits(on: Backend) {
         .into_iter()
         .map(|row| (row.action, row.principal, row.trigger, row.from, row.to, row.outcome))
         .collect();
-    let row = |from, outcome: &str| {
-        let manual = Some(Trigger::Manual);
-        (Action::Probe, "ada".into(), manual, Some(from), Some(Healthy), outcome.to_owned())
+    let row = |from: probehost_model::Status, outcome: &str| {
+        let (from, to) = (Some(from.to_string()), Some(Healthy.to_string()));
+        (Action::Probe, "ada".into(), Some(Trigger::Manual), from, to, outcome.to_owned())
     };
     assert_eq!(
         told,

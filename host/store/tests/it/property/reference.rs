@@ -253,8 +253,8 @@ impl Reference {
             trigger: Some(write.trigger),
             target: write.check.target.clone(),
             check: Some(write.check.check.clone()),
-            from: Some(from),
-            to: Some(to),
+            from: Some(from.to_string()),
+            to: Some(to.to_string()),
             outcome,
         });
     }
@@ -376,6 +376,7 @@ fn target(number: usize, state: &TargetState) -> Target {
         enabled: state.enabled,
         source: Source::File,
         updated_at: Timestamp::from_micros(0),
+        managed: None,
         checks: (0..)
             .zip(&state.checks)
             .filter_map(|(number, state)| Some(check(number, state.as_ref()?)))
