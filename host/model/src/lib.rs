@@ -7,6 +7,7 @@
 mod audit;
 mod cadence;
 mod endpoint;
+mod event;
 pub mod grant;
 mod ids;
 mod interval;
@@ -26,6 +27,7 @@ mod words;
 pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
 pub use cadence::{next_due, phase_of};
 pub use endpoint::{Endpoint, Origin, Plan, Scheme};
+pub use event::{Change, ChangeEvent, EventKind};
 pub use ids::{CheckId, IdError, MAX_ID_BYTES, check_id_text};
 pub use interval::{Clamp, EffectiveInterval, IntervalBounds, IntervalSetting};
 pub use managed::{Managed, Runtime};
