@@ -1,9 +1,9 @@
 //! One probe, from the permit to the durable record.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use probehost_model::{Observation, Outcome, SYSTEM_PRINCIPAL, Status, Trigger};
+use probehost_model::{Observation, Outcome, Record, SYSTEM_PRINCIPAL, Status, Trigger};
 use probehost_store::{Recorded, Write};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 
 use crate::admission::{Admission, Turn};
 use crate::flight::{Boarding, Departure, Flights, Landing, Waiter};
-use crate::ports::{CheckSeen, NoEvidence, Prober, Recorder};
+use crate::ports::{CheckSeen, Follower, Landed, NoEvidence, Prober, Recorder};
 use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording, Windows};
 
 /// How the monitor works.
@@ -35,6 +35,7 @@ struct Inner<P, R> {
     flights: Arc<Flights>,
     metrics: Metrics,
     windows: Windows,
+    follower: OnceLock<Arc<dyn Follower>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -68,6 +69,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
             flights: Arc::default(),
             metrics,
             windows: Windows::default(),
+            follower: OnceLock::new(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
@@ -106,6 +108,22 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
                 debug!(check = %check.id, "skipped: the probe before is still running");
                 Launch::Skipped
             }
+        }
+    }
+
+    /// Tells `follower` of every result that is recorded from now on. Only the first counts.
+    pub fn follow(&self, follower: Arc<dyn Follower>) {
+        let _second = self.0.follower.set(follower);
+    }
+
+    /// Starts a probe that is not due yet, unless the check is being probed; nobody waits for it.
+    pub fn probe_off_cycle(&self, check: Arc<CheckSeen>) {
+        if self.0.stopping.is_cancelled() {
+            return;
+        }
+        let departure = self.board(&check, Trigger::Scheduled, SYSTEM_PRINCIPAL);
+        if let Departure::New(boarding, _) = departure {
+            self.spawn(check, Trigger::Scheduled, None, None, boarding);
         }
     }
 
@@ -186,7 +204,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
 impl<P: Prober, R: Recorder> Inner<P, R> {
     async fn fly(
         &self,
-        check: &CheckSeen,
+        check: &Arc<CheckSeen>,
         trigger: Trigger,
         limit: Option<Duration>,
         due: Option<Instant>,
@@ -226,7 +244,7 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
             subject: evidence.subject.clone(),
             outcome: evidence.outcome.clone(),
         };
-        let recording = self
+        let (recording, record) = self
             .record(
                 Write {
                     check: check.id.clone(),
@@ -240,6 +258,10 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 &evidence,
             )
             .await;
+        if let (Some(follower), Some(record)) = (self.follower.get(), record) {
+            let (check, outcome) = (Arc::clone(check), evidence.outcome.clone());
+            follower.landed(Landed { check, began: at.minus(took), outcome, record });
+        }
         let check = check.id.clone();
         // What did not land is about something that the check does not watch any more, or old.
         if !matches!(recording, Recording::Refused(_)) {
@@ -248,7 +270,8 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
         Ok(Arc::new(ProbeResult { check, trigger, at, took, evidence, recording }))
     }
 
-    async fn record(&self, write: Write, evidence: &Evidence) -> Recording {
+    /// Also the record that came of it, when it landed.
+    async fn record(&self, write: Write, evidence: &Evidence) -> (Recording, Option<Record>) {
         let check = write.check.clone();
         match self.recorder.record(write).await {
             Ok(Recorded::Applied { from, record, .. }) => {
@@ -266,12 +289,12 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                         }
                     }
                 }
-                Recording::Recorded { from, to }
+                (Recording::Recorded { from, to }, Some(*record))
             }
             Ok(Recorded::Refused(refusal)) => {
                 self.metrics.refuse();
                 debug!(%check, ?refusal, "the result did not land");
-                Recording::Refused(refusal)
+                (Recording::Refused(refusal), None)
             }
             Err(unavailable) => {
                 self.metrics.store_unavailable();
@@ -281,7 +304,7 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 } else {
                     warn!(%check, error = text, "not recorded: the status is held as it was");
                 }
-                Recording::Unavailable(text)
+                (Recording::Unavailable(text), None)
             }
         }
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probehost_model::{CheckId, Thresholds, Timestamp};
+use probehost_model::{CheckId, Outcome, Record, Thresholds, Timestamp};
 use probehost_store::{Recorded, StoreError, Write};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -83,6 +83,25 @@ impl Recorder for probehost_store::Store {
     async fn record(&self, write: Write) -> Result<Recorded, StoreError> {
         Self::record(self, write).await
     }
+}
+
+/// A result that was recorded, for who follows the monitor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Landed {
+    /// The check as it was seen before the probe.
+    pub check: Arc<CheckSeen>,
+    /// When the probe began.
+    pub began: Timestamp,
+    /// What it found.
+    pub outcome: Outcome,
+    /// The record that came of it.
+    pub record: Record,
+}
+
+/// Follows what is recorded.
+pub trait Follower: Send + Sync + 'static {
+    /// Is told of each result once it is committed, by the task of its probe: must not wait.
+    fn landed(&self, landed: Landed);
 }
 
 /// Lists the checks that are probed on schedule: those of targets that are enabled and not

@@ -1,0 +1,454 @@
+//! The task of one managed target: everything that happens to it, one thing after the other.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use probehost_model::lifecycle::{
+    Effect, Event, LifecycleRecord, LifecycleState, Step, step, wake_at,
+};
+use probehost_model::{Managed, Role, SYSTEM_PRINCIPAL, Timestamp, Trigger};
+use probehost_monitor::Clock;
+use probehost_monitor::ports::{CheckSeen, Landed};
+use probehost_store::{LifecycleAudit, LifecycleWrite, StoreError, StoredTarget};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use crate::error::AskError;
+use crate::instance::{Ask, Board, Instance};
+use crate::ports::{Probing, Records, Restarter};
+use crate::sightings::Sightings;
+
+/// How long to wait before something is tried again that the store could not take.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
+/// The time of day can be set: no wait is longer without a look at it.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// How often a step is tried that another host was faster with.
+const TRIES: usize = 5;
+/// How long a restart under way is waited for when the host stops.
+pub(crate) const LAST_CALL: Duration = Duration::from_secs(10);
+
+/// What a task is told.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The target is like this now; with its checks, for probes.
+    Configure(Box<Configuration>),
+    /// A result of one of its checks was recorded.
+    Landed(Box<Landed>),
+    /// Somebody asks for something.
+    Ask(Ask, String, oneshot::Sender<Result<(), AskError>>),
+}
+
+/// A managed target as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    pub(crate) stored: StoredTarget,
+    pub(crate) managed: Managed,
+    pub(crate) checks: Vec<Arc<CheckSeen>>,
+}
+
+/// What all tasks share.
+pub(crate) struct Shared<S, R, P> {
+    pub(crate) records: S,
+    pub(crate) restarter: R,
+    pub(crate) probing: P,
+    pub(crate) clock: Clock,
+    pub(crate) chance: fn() -> f64,
+    pub(crate) board: Board,
+}
+
+/// A call of the runtime under way.
+struct Call {
+    attempt: u64,
+    task: JoinHandle<Result<(), String>>,
+}
+
+pub(crate) struct Actor<S, R, P> {
+    shared: Arc<Shared<S, R, P>>,
+    configuration: Configuration,
+    record: LifecycleRecord,
+    sightings: Sightings,
+    /// The checks have shown something that the record has not taken in.
+    looks: bool,
+    /// What has happened and is not saved yet.
+    pending: VecDeque<Event>,
+    call: Option<Call>,
+    /// Not before then: the store could not take the last step.
+    retry_at: Option<Instant>,
+    /// Cancelled when the target is not managed any more, or by another runtime.
+    gone: CancellationToken,
+}
+
+/// The target has no lifecycle any more.
+struct Gone;
+
+/// Why a step was not made.
+enum Failed {
+    Refused(probehost_model::lifecycle::Refused),
+    Store(StoreError),
+    Gone,
+}
+
+/// Who asked for a step.
+struct By {
+    principal: Cow<'static, str>,
+    trigger: Option<Trigger>,
+}
+
+impl By {
+    const HOST: Self = Self { principal: Cow::Borrowed(SYSTEM_PRINCIPAL), trigger: None };
+}
+
+impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
+    /// `record`: as it was left, by this host or another; none for a target that has just
+    /// become managed.
+    pub(crate) fn new(
+        shared: Arc<Shared<S, R, P>>,
+        configuration: Configuration,
+        record: Option<LifecycleRecord>,
+        gone: CancellationToken,
+    ) -> Self {
+        let resumed = record.is_some();
+        let record = record.unwrap_or_else(|| LifecycleRecord::new(shared.clock.now()));
+        let pending = resumed.then_some(Event::Resumed).into_iter().collect();
+        let mut actor = Self {
+            shared,
+            configuration,
+            record,
+            sightings: Sightings::default(),
+            looks: true,
+            pending,
+            call: None,
+            retry_at: None,
+            gone,
+        };
+        actor.expect_checks();
+        actor.publish();
+        if !resumed {
+            // Only probes from now on count, and the next may be far.
+            actor.probe();
+        }
+        actor
+    }
+
+    pub(crate) async fn run(
+        mut self,
+        mut mailbox: mpsc::UnboundedReceiver<Message>,
+        stopping: CancellationToken,
+    ) {
+        let gone = self.gone.clone();
+        loop {
+            if self.work_off().await.is_err() {
+                debug!(target = self.id(), "no lifecycle any more");
+                return;
+            }
+            let wake = self.wake();
+            tokio::select! {
+                biased;
+                () = gone.cancelled() => return,
+                () = stopping.cancelled() => break,
+                outcome = outcome(&mut self.call) => self.called(outcome),
+                message = mailbox.recv() => match message {
+                    Some(message) => self.receive(message).await,
+                    // As when it is gone.
+                    None => return,
+                },
+                () = sleep_until(wake) => {
+                    if self.retry_at.is_none_or(|at| at <= Instant::now()) {
+                        self.retry_at = None;
+                        if self.pending.is_empty() {
+                            self.pending.push_back(Event::Tick);
+                        }
+                    }
+                }
+            }
+        }
+        self.wind_up().await;
+    }
+
+    /// A restart that is under way is waited for: its outcome is worth more than a quick stop.
+    async fn wind_up(mut self) {
+        if self.call.is_none() {
+            return;
+        }
+        if let Ok(done) = timeout(LAST_CALL, outcome(&mut self.call)).await {
+            self.called(done);
+            self.retry_at = None;
+            let _gone = self.work_off().await;
+        } else if let Some(call) = self.call.take() {
+            call.task.abort();
+        }
+    }
+
+    fn id(&self) -> &str {
+        &self.configuration.stored.target.id
+    }
+
+    async fn receive(&mut self, message: Message) {
+        match message {
+            Message::Configure(configuration) => {
+                let was_enabled = self.configuration.stored.target.enabled;
+                self.configuration = *configuration;
+                self.expect_checks();
+                if self.configuration.stored.target.enabled && !was_enabled {
+                    self.pending.push_back(Event::Resumed);
+                }
+                self.publish();
+            }
+            Message::Landed(landed) => self.looks |= self.sightings.take(&landed),
+            Message::Ask(ask, principal, answer) => {
+                let done = self.asked(ask, principal).await;
+                // Who asked may have gone; it stands all the same.
+                let _ = answer.send(done);
+            }
+        }
+    }
+
+    fn expect_checks(&mut self) {
+        let StoredTarget { target, records } = &self.configuration.stored;
+        let checks = target.checks.iter().map(|check| (check, records.get(&check.name)));
+        self.sightings.expect(checks);
+    }
+
+    async fn asked(&mut self, ask: Ask, principal: String) -> Result<(), AskError> {
+        let id = self.id().to_owned();
+        if !self.configuration.stored.target.enabled {
+            return Err(AskError::Disabled(id));
+        }
+        info!(target = id, principal, ?ask, "asked for");
+        let by = By { principal: principal.into(), trigger: Some(Trigger::Manual) };
+        self.advance(&ask.into(), by).await.map_err(|failed| match failed {
+            Failed::Refused(refused) => AskError::Refused(refused),
+            Failed::Store(error) => AskError::Store(error),
+            Failed::Gone => AskError::Gone(id),
+        })
+    }
+
+    fn called(&mut self, (attempt, result): (u64, Result<(), String>)) {
+        let what = &self.configuration.managed.runtime;
+        self.pending.push_back(match result {
+            Ok(()) => {
+                info!(target = self.id(), attempt, %what, "restarted");
+                Event::RestartSucceeded { attempt }
+            }
+            Err(message) => {
+                warn!(target = self.id(), attempt, %what, message, "the restart failed");
+                Event::RestartFailed { attempt, message }
+            }
+        });
+    }
+
+    /// When to look again without news.
+    fn wake(&self) -> Instant {
+        let now = self.shared.clock.now();
+        let longest = Instant::now() + LONGEST_SLEEP;
+        let retry = self.retry_at.unwrap_or(longest);
+        if self.retry_at.is_some() || !self.configuration.stored.target.enabled {
+            return retry;
+        }
+        wake_at(&self.record, &self.configuration.managed.policy, now)
+            .map_or(longest, |at| (Instant::now() + at.since(now)).min(longest))
+    }
+
+    /// Takes in what has happened, until nothing is left or the store can't take it.
+    async fn work_off(&mut self) -> Result<(), Gone> {
+        if self.retry_at.is_some_and(|at| at > Instant::now()) {
+            return Ok(());
+        }
+        loop {
+            while let Some(event) = self.pending.front().cloned() {
+                self.take_in(&event).await?;
+                if self.retry_at.is_some() {
+                    return Ok(());
+                }
+                self.pending.pop_front();
+            }
+            if !self.looks || !self.configuration.stored.target.enabled {
+                return Ok(());
+            }
+            for role in [Role::Liveness, Role::Readiness] {
+                let Some(seen) = self.sightings.of(role) else { continue };
+                let event = match role {
+                    Role::Liveness => Event::Liveness(seen),
+                    Role::Readiness => Event::Readiness(seen),
+                };
+                self.take_in(&event).await?;
+                if self.retry_at.is_some() {
+                    return Ok(());
+                }
+            }
+            self.looks = false;
+        }
+    }
+
+    async fn take_in(&mut self, event: &Event) -> Result<(), Gone> {
+        match self.advance(event, By::HOST).await {
+            Ok(()) => {}
+            Err(Failed::Store(error)) => {
+                let text = error.to_string();
+                warn!(target = self.id(), error = text, "its lifecycle is held as it was");
+                self.retry_at = Some(Instant::now() + STORE_PAUSE);
+            }
+            Err(Failed::Gone) => return Err(Gone),
+            // Nothing but what people ask for is refused.
+            Err(Failed::Refused(refused)) => debug!(target = self.id(), %refused, "refused"),
+        }
+        Ok(())
+    }
+
+    /// One event and all that follows from it at once.
+    async fn advance(&mut self, event: &Event, by: By) -> Result<(), Failed> {
+        let mut issue = self.step(event, by).await?;
+        while let Some(attempt) = issue {
+            issue = self.step(&Event::Issue { attempt }, By::HOST).await?;
+        }
+        Ok(())
+    }
+
+    /// One step: decided, saved, and only then done. Gives the restart that is to be issued.
+    async fn step(&mut self, event: &Event, by: By) -> Result<Option<u64>, Failed> {
+        for _ in 0..TRIES {
+            let now = self.shared.clock.now();
+            let chance = (self.shared.chance)();
+            let policy = self.configuration.managed.policy;
+            let made = step(&self.record, event, &policy, now, chance).map_err(Failed::Refused)?;
+            if !made.save {
+                self.record = made.record.clone();
+                return Ok(self.carry_out(made.effects));
+            }
+            let write = self.write(&made, now, &by);
+            if self.shared.records.save(write).await.map_err(Failed::Store)? {
+                self.tell(&made);
+                self.record = made.record;
+                self.publish();
+                return Ok(self.carry_out(made.effects));
+            }
+            // Another host was faster, or the target is not what it was.
+            let stored = self.shared.records.one(self.id()).await.map_err(Failed::Store)?;
+            self.record = stored.ok_or(Failed::Gone)?;
+        }
+        // Tried again after a pause, as after any other fault of the store.
+        Err(Failed::Store(StoreError::Overtaken(self.id().to_owned())))
+    }
+
+    fn write(&self, made: &Step, at: Timestamp, by: &By) -> LifecycleWrite {
+        let mut audit = Vec::new();
+        let mut poolable = None;
+        for effect in &made.effects {
+            match effect {
+                Effect::Audit { action, attempt, outcome } => {
+                    let outcome = match attempt {
+                        Some(attempt) => format!("restart {attempt}: {outcome}"),
+                        None => outcome.clone(),
+                    };
+                    audit.push(LifecycleAudit { action: *action, outcome });
+                }
+                Effect::Pool { poolable: now } => poolable = Some(*now),
+                _ => {}
+            }
+        }
+        LifecycleWrite {
+            target: self.id().to_owned(),
+            record: made.record.clone(),
+            transitions: made.transitions().cloned().collect(),
+            audit,
+            poolable,
+            at,
+            principal: by.principal.clone(),
+            trigger: by.trigger,
+        }
+    }
+
+    /// The log of what has just been saved.
+    fn tell(&self, made: &Step) {
+        for made in made.transitions() {
+            let (from, to, failures) = (made.from, made.to, made.failures);
+            let reason = made.reason.map(|reason| reason.as_str()).unwrap_or_default();
+            let (target, message) = (self.id(), made.message.as_str());
+            match to {
+                LifecycleState::Running | LifecycleState::Updating => {
+                    info!(target, %from, %to, "lifecycle changed");
+                }
+                _ => warn!(target, %from, %to, reason, message, failures, "lifecycle changed"),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Option<u64> {
+        let mut issue = None;
+        for effect in effects {
+            match effect {
+                Effect::Issue { attempt } => issue = Some(attempt),
+                Effect::Restart { attempt } => self.restart(attempt),
+                Effect::Probe => self.probe(),
+                // Saved with the record.
+                Effect::Transition(_) | Effect::Audit { .. } | Effect::Pool { .. } => {}
+            }
+        }
+        issue
+    }
+
+    /// Calls the runtime. A call that is still under way is of an attempt that nobody waits for
+    /// any more, and is given up.
+    fn restart(&mut self, attempt: u64) {
+        if let Some(old) = self.call.take() {
+            old.task.abort();
+        }
+        let Managed { runtime, policy } = self.configuration.managed.clone();
+        // The start budget runs from before the call: what it can't do in most of that is over.
+        let limit = policy.start_budget.mul_f64(0.8);
+        let shared = Arc::clone(&self.shared);
+        info!(target = self.id(), attempt, what = %runtime, "restarting");
+        let task = tokio::spawn(async move {
+            let called = timeout(limit, shared.restarter.restart(&runtime, limit)).await;
+            called.unwrap_or_else(|_| {
+                Err(format!("{runtime}: no answer within {} s", limit.as_secs_f64()))
+            })
+        });
+        self.call = Some(Call { attempt, task });
+    }
+
+    fn probe(&self) {
+        if self.configuration.stored.target.enabled {
+            for check in &self.configuration.checks {
+                self.shared.probing.probe(Arc::clone(check));
+            }
+        }
+    }
+
+    fn publish(&self) {
+        let target = &self.configuration.stored.target;
+        let instance = Instance {
+            target: target.id.clone(),
+            name: target.name.clone(),
+            enabled: target.enabled,
+            managed: self.configuration.managed.clone(),
+            updated_at: target.updated_at,
+            record: self.record.clone(),
+        };
+        self.shared.board.put(instance, &self.gone);
+    }
+}
+
+impl<S, R, P> Drop for Actor<S, R, P> {
+    /// The target is not managed any more: nobody waits for the call.
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.task.abort();
+        }
+    }
+}
+
+/// What came of the call under way. Never returns when there is none.
+async fn outcome(call: &mut Option<Call>) -> (u64, Result<(), String>) {
+    let Some(under_way) = call else { return std::future::pending().await };
+    let result = (&mut under_way.task).await;
+    let attempt = under_way.attempt;
+    *call = None;
+    let broken = |error| Err(format!("the call of the runtime broke off: {error}"));
+    (attempt, result.unwrap_or_else(broken))
+}
