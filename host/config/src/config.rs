@@ -9,7 +9,8 @@ use std::path::Path;
 use probehost_model::CheckId;
 use toml::de::DeTable;
 
-use crate::error::{ConfigError, ConfigErrors, Problem};
+use crate::error::{ConfigError, ConfigErrors};
+use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget};

@@ -9,8 +9,10 @@ mod commands;
 mod config;
 mod depth;
 mod error;
+mod help;
 mod json;
 mod mask;
+mod problem;
 mod resolve;
 mod schema;
 mod settings;
@@ -21,7 +23,8 @@ mod targets;
 mod walk;
 
 pub use config::Config;
-pub use error::{ConfigError, ConfigErrors, Problem};
+pub use error::{ConfigError, ConfigErrors};
+pub use problem::Problem;
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{

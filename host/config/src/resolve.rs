@@ -8,7 +8,8 @@ use probehost_model::{
 };
 use serde_json::Value;
 
-use crate::error::{ConfigError, ConfigErrors, Problem};
+use crate::error::{ConfigError, ConfigErrors};
+use crate::problem::Problem;
 use crate::schema::Schema;
 use crate::settings::IntervalOrigin;
 use crate::source::Location;

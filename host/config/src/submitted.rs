@@ -10,8 +10,10 @@ use probehost_model::{Source, Target, sanitize};
 use serde_json::{Map, Value, json};
 use toml::de::DeTable;
 
-use crate::error::{ConfigError, Problem, suggest};
+use crate::error::ConfigError;
+use crate::help::suggest;
 use crate::json::{self as steps, Step};
+use crate::problem::Problem;
 use crate::resolve::{IntervalClamp, KindRules, Resolved};
 use crate::source::Source as Text;
 use crate::targets::{self, RawTarget};

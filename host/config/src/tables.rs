@@ -8,7 +8,7 @@ use probehost_model::IntervalSetting;
 use probehost_model::grant::PatternError;
 use toml::de::DeTable;
 
-use crate::error::{Problem, shown};
+use crate::problem::{Problem, shown};
 use crate::settings::{
     CaFile, Containers, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel,
     PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store, Synchronous, Tls,

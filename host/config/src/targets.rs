@@ -6,8 +6,8 @@ use std::time::Duration;
 use probehost_model::{CheckId, IntervalSetting, Role, check_id_text};
 use serde_json::Value;
 
-use crate::error::{Problem, shown};
 use crate::json::{self, Node};
+use crate::problem::{Problem, shown};
 use crate::source::Span;
 use crate::walk::{Item, KeyPath, Reader, Section, items_of};
 

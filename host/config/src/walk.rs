@@ -7,7 +7,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
-use crate::error::{ConfigError, Problem, shown};
+use crate::error::ConfigError;
+use crate::problem::{Problem, shown};
 use crate::source::{Source, Span};
 
 /// Where in the tree something stands. Borrows its parents, so that the walk of a good file
