@@ -38,6 +38,25 @@ impl Problem {
             }
             Self::BadArgument => "take the \\u0000 out".into(),
             Self::BadVariable(_) => "write letters, digits and underscores".into(),
+            Self::NoRuntime => {
+                "write container = \"search-mcp\", or command = \"a name under [commands]\"".into()
+            }
+            Self::BadContainer(_) => {
+                "write it as `docker ps` shows it: letters, digits, '.', '_' or '-'".into()
+            }
+            Self::UnknownCommand { known, .. } if known.is_empty() => {
+                "add it to the configuration file, under [commands]".into()
+            }
+            Self::UnknownCommand { given, known } => suggest(given, known),
+            Self::NotManaged => {
+                "add [targets.runtime] with a container or a command, or take this out".into()
+            }
+            Self::NoLiveness => {
+                "give a check the role \"liveness\", which is the default, or take the runtime out"
+                    .into()
+            }
+            Self::Policy(error) => values(error.key()).into(),
+            Self::Contradiction { origins, .. } => origins.clone(),
             Self::NoChecks => "add [[targets.checks]] with a kind below the target".into(),
             Self::BadAddress => "write one such as \"127.0.0.1:9640\" or \"[::1]:9640\"".into(),
             Self::NotLoopback(address) => format!(
@@ -51,6 +70,18 @@ impl Problem {
             Self::PluginSchema { .. } => "tell the plugin's author, or take the plugin out".into(),
             Self::Plan { kind, .. } => format!("this is what the plugin `{kind}` answered"),
         }
+    }
+}
+
+/// What to write for a key of a policy.
+fn values(key: &str) -> &'static str {
+    match key {
+        "base" => "write seconds, such as 1 or 0.5",
+        "multiplier" => "write a number, such as 2 or 1.5",
+        "jitter" => "write a part of 1, such as 0.2",
+        "max_restarts" => "write a whole number, such as 5",
+        "quarantine_retry" => "write seconds, such as 3600, or 0 to turn it off",
+        _ => "write seconds, such as 300",
     }
 }
 

@@ -11,6 +11,8 @@ mod depth;
 mod error;
 mod help;
 mod json;
+mod lifecycle;
+mod managed;
 mod mask;
 mod problem;
 mod resolve;
@@ -28,9 +30,9 @@ pub use problem::Problem;
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
-    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Log,
-    LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store,
-    Synchronous, Tls,
+    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Lifecycle,
+    Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh,
+    Store, Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

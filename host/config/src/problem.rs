@@ -1,5 +1,6 @@
 //! What can be wrong with a configuration.
 
+use probehost_model::lifecycle::PolicyError;
 use probehost_model::{IdError, sanitize};
 
 use crate::mask;
@@ -122,6 +123,40 @@ pub enum Problem {
     /// The name of an environment variable that is none.
     #[error("{0:?} is not the name of an environment variable")]
     BadVariable(String),
+    /// A runtime that names nothing (contract L9).
+    #[error("the runtime names neither a container nor a command")]
+    NoRuntime,
+    /// The name of a container that is none.
+    #[error("{0:?} is not the name or the id of a container")]
+    BadContainer(String),
+    /// A restart command that `[commands]` does not have.
+    #[error("[commands] has no `{given}`")]
+    UnknownCommand {
+        /// What stands there.
+        given: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A policy for a target that is never restarted.
+    #[error("a target without a runtime is only watched, so this does nothing")]
+    NotManaged,
+    /// A managed target that nothing can find down.
+    #[error("the target has a runtime and no liveness check, so it would never be restarted")]
+    NoLiveness,
+    /// A value of a policy that is out of its range.
+    #[error("{0}")]
+    Policy(#[source] PolicyError),
+    /// Layers of a policy that don't go together (contract L10).
+    #[error("the policy of `{target}` contradicts itself: {error}")]
+    Contradiction {
+        /// The target, or the first one.
+        target: String,
+        /// What is wrong.
+        #[source]
+        error: Box<PolicyError>,
+        /// Where each of the two values comes from.
+        origins: String,
+    },
     /// A target without checks.
     #[error("the target has no checks")]
     NoChecks,

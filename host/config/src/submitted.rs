@@ -138,6 +138,12 @@ fn help(problem: &Problem) -> String {
     match problem {
         Problem::MissingKey { key, .. } => format!("add `{key}`"),
         Problem::NoChecks => "add `checks`, a list of objects with a `kind` each".into(),
+        Problem::NoRuntime => {
+            "add `container`, or `command` with a name under [commands] of the file".into()
+        }
+        Problem::NotManaged => {
+            "add `runtime` with a `container` or a `command`, or take this out".into()
+        }
         Problem::WrongType { expected, help: Some(_), .. } => format!("send {expected}"),
         other => other.help(),
     }
