@@ -297,7 +297,7 @@ fn the_examples_of_the_documentation_are_right() {
         .collect();
     assert!(!examples.is_empty());
     for example in examples {
-        parse(example);
+        resolved(&parse(example));
     }
 }
 
