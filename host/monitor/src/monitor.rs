@@ -262,11 +262,11 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
             let (check, outcome) = (Arc::clone(check), evidence.outcome.clone());
             follower.landed(Landed { check, began: at.minus(took), outcome, record });
         }
-        let check = check.id.clone();
         // What did not land is about something that the check does not watch any more, or old.
         if !matches!(recording, Recording::Refused(_)) {
-            self.windows.push(&check, at, took, &evidence.outcome);
+            self.windows.push(check, at, took, &evidence);
         }
+        let check = check.id.clone();
         Ok(Arc::new(ProbeResult { check, trigger, at, took, evidence, recording }))
     }
 

@@ -30,6 +30,8 @@ pub struct CheckSeen {
     pub thresholds: Thresholds,
     /// The target's `updated_at`: the result only lands if it still is this (contract R2).
     pub seen_updated_at: Timestamp,
+    /// Whether its target is managed: its layers are then told apart (contract A4).
+    pub managed: bool,
     /// When the last probe of it ended.
     pub last_attempt_at: Option<Timestamp>,
 }
@@ -126,6 +128,7 @@ pub(crate) mod tests {
             timeout: Duration::from_secs(10),
             thresholds: Thresholds { failure: 2, inconclusive: 2 },
             seen_updated_at: Timestamp::from_micros(1),
+            managed: false,
             last_attempt_at: None,
         }
     }

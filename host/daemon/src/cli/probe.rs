@@ -128,6 +128,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         timeout,
         thresholds: Thresholds { failure: 1, inconclusive: 1 },
         seen_updated_at: Timestamp::from_micros(0),
+        managed: false,
         last_attempt_at: None,
     };
     let began = Instant::now();

@@ -1,0 +1,1 @@
+//! The healer on a driven clock.
