@@ -11,6 +11,7 @@ pub mod log;
 pub mod process;
 pub mod resolve;
 pub mod run;
+pub mod runtime;
 pub mod secrets;
 pub mod ssh;
 mod text;

@@ -71,7 +71,7 @@ impl fmt::Display for Engine {
 
 impl Engine {
     /// A client for one call. It connects with the first request and keeps no connection.
-    pub(super) fn client(&self) -> Result<Docker, bollard::errors::Error> {
+    pub(crate) fn client(&self) -> Result<Docker, bollard::errors::Error> {
         let address = self.to_string();
         match self {
             Self::Unix(_) => {
