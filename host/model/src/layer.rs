@@ -92,8 +92,7 @@ mod tests {
             measured("transport", Unit::Seconds, 0.002),
             measured("application", Unit::Number, 9.0),
         ];
-        let samples =
-            Layer::samples(layers, AT, Duration::from_millis(30), outcome, &measurements);
+        let samples = Layer::samples(layers, AT, Duration::from_millis(30), outcome, &measurements);
         let shown = |(layer, sample): (Layer, Sample)| {
             (layer.as_str(), sample.took.as_millis(), sample.failed)
         };

@@ -1,6 +1,6 @@
 //! One probe, from the permit to the durable record.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use probehost_model::{Observation, Outcome, Record, SYSTEM_PRINCIPAL, Status, Trigger};
@@ -35,7 +35,7 @@ struct Inner<P, R> {
     flights: Arc<Flights>,
     metrics: Metrics,
     windows: Windows,
-    follower: OnceLock<Arc<dyn Follower>>,
+    follower: RwLock<Option<Arc<dyn Follower>>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -69,7 +69,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
             flights: Arc::default(),
             metrics,
             windows: Windows::default(),
-            follower: OnceLock::new(),
+            follower: RwLock::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
@@ -111,9 +111,9 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         }
     }
 
-    /// Tells `follower` of every result that is recorded from now on. Only the first counts.
+    /// Tells `follower` of every result that is recorded from now on, until the monitor stops.
     pub fn follow(&self, follower: Arc<dyn Follower>) {
-        let _second = self.0.follower.set(follower);
+        self.0.set_follower(Some(follower));
     }
 
     /// Starts a probe that is not due yet, unless the check is being probed; nobody waits for it.
@@ -173,6 +173,8 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         self.0.stopping.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        // It may hold the monitor.
+        self.0.set_follower(None);
     }
 
     fn board(&self, check: &CheckSeen, trigger: Trigger, principal: &str) -> Departure {
@@ -202,6 +204,14 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
 }
 
 impl<P: Prober, R: Recorder> Inner<P, R> {
+    fn follower(&self) -> Option<Arc<dyn Follower>> {
+        self.follower.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_follower(&self, follower: Option<Arc<dyn Follower>>) {
+        *self.follower.write().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
     async fn fly(
         &self,
         check: &Arc<CheckSeen>,
@@ -258,7 +268,7 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 &evidence,
             )
             .await;
-        if let (Some(follower), Some(record)) = (self.follower.get(), record) {
+        if let (Some(follower), Some(record)) = (self.follower(), record) {
             let (check, outcome) = (Arc::clone(check), evidence.outcome.clone());
             follower.landed(Landed { check, began: at.minus(took), outcome, record });
         }

@@ -15,6 +15,7 @@ pub mod postgres;
 pub mod probehost;
 pub mod process;
 pub mod raw;
+pub mod sse;
 pub mod ssh;
 pub mod upstream;
 pub mod wait;
