@@ -1,6 +1,6 @@
 //! What of the checks' results the lifecycle goes by.
 
-use probehost_model::lifecycle::LifecycleState;
+use probehost_model::lifecycle::{LifecycleState, Policy};
 use probehost_model::{Managed, Runtime, Thresholds};
 use tokio::time::sleep;
 
@@ -108,4 +108,25 @@ async fn taken_over_while_it_runs() {
     assert_eq!(next.state("a"), Running);
     sleep(60 * SECOND).await;
     assert_eq!((scene.shelf.tries(), scene.shelf.states("a")), (tries, vec![Running]));
+}
+
+/// L8: a host that takes over one that waits for its restart keeps to that time; the last
+/// success of a check that is down is no news.
+#[tokio::test(start_paused = true)]
+async fn taken_over_while_it_waits() {
+    let scene = scene();
+    scene.add("a", Policy { base: 100 * SECOND, ..plain() });
+    let first = scene.host().await;
+    first.until("a", Running, SECOND).await;
+    sleep(3 * SECOND).await;
+    scene.kill(&first).await;
+    sleep(SECOND).await;
+    let due = first.record("a").next_attempt_at.unwrap();
+    first.crash();
+    let next = scene.host().await;
+    next.until("a", Restarting, 100 * SECOND).await;
+    let decided = next.record("a").since.since(due);
+    assert!(decided < millis(10), "{decided:?} late");
+    next.until("a", Running, 5 * SECOND).await;
+    assert_eq!(scene.shelf.states("a"), [Running, Offline, Restarting, Running]);
 }
