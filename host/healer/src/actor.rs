@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
 use crate::error::AskError;
@@ -59,6 +60,8 @@ pub(crate) struct Shared<S, R, P> {
     pub(crate) clock: Clock,
     pub(crate) chance: fn() -> f64,
     pub(crate) board: Board,
+    /// Every task, of targets and of calls: a stop waits for them all.
+    pub(crate) tasks: TaskTracker,
 }
 
 /// A call of the runtime under way.
@@ -79,6 +82,11 @@ pub(crate) struct Actor<S, R, P> {
     call: Option<Call>,
     /// Not before then: the store could not take the last step.
     retry_at: Option<Instant>,
+    /// When time was last looked at. What is due every second counts from here, so that
+    /// results that come more often don't put it off.
+    looked_at: Timestamp,
+    /// When it is looked at again at the latest, whatever the record says.
+    look_by: Instant,
     /// Cancelled when the target is not managed any more, or by another runtime.
     gone: CancellationToken,
 }
@@ -112,9 +120,12 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         record: Option<LifecycleRecord>,
         gone: CancellationToken,
     ) -> Self {
+        let now = shared.clock.now();
         let resumed = record.is_some();
-        let record = record.unwrap_or_else(|| LifecycleRecord::new(shared.clock.now()));
-        let pending = resumed.then_some(Event::Resumed).into_iter().collect();
+        let record = record.unwrap_or_else(|| unseen(now, &configuration));
+        // One that is disabled is left alone, and taken up when it is enabled.
+        let enabled = configuration.stored.target.enabled;
+        let pending = (resumed && enabled).then_some(Event::Resumed).into_iter().collect();
         let mut actor = Self {
             shared,
             configuration,
@@ -124,12 +135,14 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
             pending,
             call: None,
             retry_at: None,
+            looked_at: now,
+            look_by: Instant::now() + LONGEST_SLEEP,
             gone,
         };
         actor.expect_checks();
         actor.publish();
         if !resumed {
-            // Only probes from now on count, and the next may be far.
+            // What was found before doesn't count, and the next probe may be far.
             actor.probe();
         }
         actor
@@ -144,6 +157,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         loop {
             if self.work_off().await.is_err() {
                 debug!(target = self.id(), "no lifecycle any more");
+                self.shared.board.withdraw(self.id(), &self.gone);
                 return;
             }
             let wake = self.wake();
@@ -159,10 +173,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
                 },
                 () = sleep_until(wake) => {
                     if self.retry_at.is_none_or(|at| at <= Instant::now()) {
-                        self.retry_at = None;
-                        if self.pending.is_empty() {
-                            self.pending.push_back(Event::Tick);
-                        }
+                        self.tick();
                     }
                 }
             }
@@ -176,11 +187,18 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
             return;
         }
         if let Ok(done) = timeout(LAST_CALL, outcome(&mut self.call)).await {
+            // Nothing else: what the store could not take would issue a restart now.
+            self.pending.clear();
+            self.looks = false;
             self.called(done);
             self.retry_at = None;
             let _gone = self.work_off().await;
-        } else if let Some(call) = self.call.take() {
-            call.task.abort();
+        }
+    }
+
+    fn tick(&mut self) {
+        if self.pending.is_empty() {
+            self.pending.push_back(Event::Tick);
         }
     }
 
@@ -197,6 +215,9 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
                 if self.configuration.stored.target.enabled && !was_enabled {
                     self.pending.push_back(Event::Resumed);
                 }
+                // The checks may have other roles, and the policy other times.
+                self.looks = true;
+                self.tick();
                 self.publish();
             }
             Message::Landed(landed) => self.looks |= self.sightings.take(&landed),
@@ -244,14 +265,15 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
 
     /// When to look again without news.
     fn wake(&self) -> Instant {
-        let now = self.shared.clock.now();
-        let longest = Instant::now() + LONGEST_SLEEP;
-        let retry = self.retry_at.unwrap_or(longest);
-        if self.retry_at.is_some() || !self.configuration.stored.target.enabled {
-            return retry;
+        if let Some(retry_at) = self.retry_at {
+            return retry_at;
         }
-        wake_at(&self.record, &self.configuration.managed.policy, now)
-            .map_or(longest, |at| (Instant::now() + at.since(now)).min(longest))
+        if !self.configuration.stored.target.enabled {
+            return Instant::now() + LONGEST_SLEEP;
+        }
+        let now = self.shared.clock.now();
+        wake_at(&self.record, &self.configuration.managed.policy, self.looked_at)
+            .map_or(self.look_by, |at| (Instant::now() + at.since(now)).min(self.look_by))
     }
 
     /// Takes in what has happened, until nothing is left or the store can't take it.
@@ -259,9 +281,14 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         if self.retry_at.is_some_and(|at| at > Instant::now()) {
             return Ok(());
         }
+        self.retry_at = None;
         loop {
             while let Some(event) = self.pending.front().cloned() {
-                self.take_in(&event).await?;
+                // Time does nothing to a disabled target.
+                let timed = matches!(event, Event::Tick | Event::Resumed);
+                if !timed || self.configuration.stored.target.enabled {
+                    self.take_in(&event).await?;
+                }
                 if self.retry_at.is_some() {
                     return Ok(());
                 }
@@ -286,13 +313,13 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     }
 
     async fn take_in(&mut self, event: &Event) -> Result<(), Gone> {
+        if *event == Event::Tick {
+            self.looked_at = self.shared.clock.now();
+            self.look_by = Instant::now() + LONGEST_SLEEP;
+        }
         match self.advance(event, By::HOST).await {
             Ok(()) => {}
-            Err(Failed::Store(error)) => {
-                let text = error.to_string();
-                warn!(target = self.id(), error = text, "its lifecycle is held as it was");
-                self.retry_at = Some(Instant::now() + STORE_PAUSE);
-            }
+            Err(Failed::Store(error)) => self.hold(&error),
             Err(Failed::Gone) => return Err(Gone),
             // Nothing but what people ask for is refused.
             Err(Failed::Refused(refused)) => debug!(target = self.id(), %refused, "refused"),
@@ -300,11 +327,21 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         Ok(())
     }
 
+    /// The store could not take a step: the record stays, and the step is tried again.
+    fn hold(&mut self, error: &StoreError) {
+        let text = error.to_string();
+        warn!(target = self.id(), error = text, "its lifecycle is held as it was");
+        self.retry_at = Some(Instant::now() + STORE_PAUSE);
+    }
+
     /// One event and all that follows from it at once.
     async fn advance(&mut self, event: &Event, by: By) -> Result<(), Failed> {
-        let mut issue = self.step(event, by).await?;
-        while let Some(attempt) = issue {
-            issue = self.step(&Event::Issue { attempt }, By::HOST).await?;
+        let issue = self.step(event, by).await?;
+        let Some(attempt) = issue else { return Ok(()) };
+        match self.step(&Event::Issue { attempt }, By::HOST).await {
+            // The decision stands, and its restart is issued when the store takes that.
+            Err(Failed::Store(error)) => self.hold(&error),
+            done => drop(done?),
         }
         Ok(())
     }
@@ -330,6 +367,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
             // Another host was faster, or the target is not what it was.
             let stored = self.shared.records.one(self.id()).await.map_err(Failed::Store)?;
             self.record = stored.ok_or(Failed::Gone)?;
+            self.publish();
         }
         // Tried again after a pause, as after any other fault of the store.
         Err(Failed::Store(StoreError::Overtaken(self.id().to_owned())))
@@ -403,7 +441,8 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         let limit = policy.start_budget.mul_f64(0.8);
         let shared = Arc::clone(&self.shared);
         info!(target = self.id(), attempt, what = %runtime, "restarting");
-        let task = tokio::spawn(async move {
+        let tasks = shared.tasks.clone();
+        let task = tasks.spawn(async move {
             let called = timeout(limit, shared.restarter.restart(&runtime, limit)).await;
             called.unwrap_or_else(|_| {
                 Err(format!("{runtime}: no answer within {} s", limit.as_secs_f64()))
@@ -441,6 +480,14 @@ impl<S, R, P> Drop for Actor<S, R, P> {
             call.task.abort();
         }
     }
+}
+
+/// The record of a target that has just become managed. A probe that is under way counts: no
+/// other is started before its end.
+fn unseen(now: Timestamp, configuration: &Configuration) -> LifecycleRecord {
+    let checks = &configuration.stored.target.checks;
+    let longest = checks.iter().map(|check| check.timeout).max().unwrap_or_default();
+    LifecycleRecord { since: now, ..LifecycleRecord::new(now.minus(longest)) }
 }
 
 /// What came of the call under way. Never returns when there is none.
