@@ -274,7 +274,7 @@ fn grants_are_explained() {
         .section("[plugins.http-head]\nallow = [\"https://*.example.com\"]")
         .head("shop", BY_HAND, "http://shop.test:8080")
         .head("web", BY_HAND, "https://web.test")
-        .target("odd", "undeclared-endpoint", BY_HAND, "");
+        .target("odd", "undeclared-endpoint", BY_HAND, "url = \"http://odd.test\"");
     let (_dir, file) = config.file();
     let file = file.to_str().unwrap();
     let all = run(&["grants", "--config", file]);

@@ -1,23 +1,25 @@
 //! The task of one managed target: everything that happens to it, one thing after the other.
 
-use std::borrow::Cow;
+mod calling;
+mod stepping;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probehost_model::lifecycle::{
-    Effect, Event, LifecycleRecord, LifecycleState, Step, step, wake_at,
-};
-use probehost_model::{Managed, Role, SYSTEM_PRINCIPAL, Timestamp, Trigger};
+use probehost_model::lifecycle::{Event, LifecycleRecord, wake_at};
+use probehost_model::{Managed, Role, Timestamp, Trigger};
 use probehost_monitor::Clock;
 use probehost_monitor::ports::{CheckSeen, Landed};
-use probehost_store::{LifecycleAudit, LifecycleWrite, StoreError, StoredTarget};
+use probehost_store::{StoreError, StoredTarget};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
+
+use calling::{Call, outcome};
+use stepping::{By, Failed};
 
 use crate::error::AskError;
 use crate::instance::{Ask, Board, Instance};
@@ -28,8 +30,6 @@ use crate::sightings::Sightings;
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// The time of day can be set: no wait is longer without a look at it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-/// How often a step is tried that another host was faster with.
-const TRIES: usize = 5;
 /// How long a restart under way is waited for when the host stops.
 pub(crate) const LAST_CALL: Duration = Duration::from_secs(10);
 
@@ -64,12 +64,6 @@ pub(crate) struct Shared<S, R, P> {
     pub(crate) tasks: TaskTracker,
 }
 
-/// A call of the runtime under way.
-struct Call {
-    attempt: u64,
-    task: JoinHandle<Result<(), String>>,
-}
-
 pub(crate) struct Actor<S, R, P> {
     shared: Arc<Shared<S, R, P>>,
     configuration: Configuration,
@@ -93,23 +87,6 @@ pub(crate) struct Actor<S, R, P> {
 
 /// The target has no lifecycle any more.
 struct Gone;
-
-/// Why a step was not made.
-enum Failed {
-    Refused(probehost_model::lifecycle::Refused),
-    Store(StoreError),
-    Gone,
-}
-
-/// Who asked for a step.
-struct By {
-    principal: Cow<'static, str>,
-    trigger: Option<Trigger>,
-}
-
-impl By {
-    const HOST: Self = Self { principal: Cow::Borrowed(SYSTEM_PRINCIPAL), trigger: None };
-}
 
 impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     /// `record`: as it was left, by this host or another; none for a target that has just
@@ -249,20 +226,6 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         })
     }
 
-    fn called(&mut self, (attempt, result): (u64, Result<(), String>)) {
-        let what = &self.configuration.managed.runtime;
-        self.pending.push_back(match result {
-            Ok(()) => {
-                info!(target = self.id(), attempt, %what, "restarted");
-                Event::RestartSucceeded { attempt }
-            }
-            Err(message) => {
-                warn!(target = self.id(), attempt, %what, message, "the restart failed");
-                Event::RestartFailed { attempt, message }
-            }
-        });
-    }
-
     /// When to look again without news.
     fn wake(&self) -> Instant {
         if let Some(retry_at) = self.retry_at {
@@ -334,123 +297,6 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         self.retry_at = Some(Instant::now() + STORE_PAUSE);
     }
 
-    /// One event and all that follows from it at once.
-    async fn advance(&mut self, event: &Event, by: By) -> Result<(), Failed> {
-        let issue = self.step(event, by).await?;
-        let Some(attempt) = issue else { return Ok(()) };
-        match self.step(&Event::Issue { attempt }, By::HOST).await {
-            // The decision stands, and its restart is issued when the store takes that.
-            Err(Failed::Store(error)) => self.hold(&error),
-            done => drop(done?),
-        }
-        Ok(())
-    }
-
-    /// One step: decided, saved, and only then done. Gives the restart that is to be issued.
-    async fn step(&mut self, event: &Event, by: By) -> Result<Option<u64>, Failed> {
-        for _ in 0..TRIES {
-            let now = self.shared.clock.now();
-            let chance = (self.shared.chance)();
-            let policy = self.configuration.managed.policy;
-            let made = step(&self.record, event, &policy, now, chance).map_err(Failed::Refused)?;
-            if !made.save {
-                self.record = made.record.clone();
-                return Ok(self.carry_out(made.effects));
-            }
-            let write = self.write(&made, now, &by);
-            if self.shared.records.save(write).await.map_err(Failed::Store)? {
-                self.tell(&made);
-                self.record = made.record;
-                self.publish();
-                return Ok(self.carry_out(made.effects));
-            }
-            // Another host was faster, or the target is not what it was.
-            let stored = self.shared.records.one(self.id()).await.map_err(Failed::Store)?;
-            self.record = stored.ok_or(Failed::Gone)?;
-            self.publish();
-        }
-        // Tried again after a pause, as after any other fault of the store.
-        Err(Failed::Store(StoreError::Overtaken(self.id().to_owned())))
-    }
-
-    fn write(&self, made: &Step, at: Timestamp, by: &By) -> LifecycleWrite {
-        let mut audit = Vec::new();
-        let mut poolable = None;
-        for effect in &made.effects {
-            match effect {
-                Effect::Audit { action, attempt, outcome } => {
-                    let outcome = match attempt {
-                        Some(attempt) => format!("restart {attempt}: {outcome}"),
-                        None => outcome.clone(),
-                    };
-                    audit.push(LifecycleAudit { action: *action, outcome });
-                }
-                Effect::Pool { poolable: now } => poolable = Some(*now),
-                _ => {}
-            }
-        }
-        LifecycleWrite {
-            target: self.id().to_owned(),
-            record: made.record.clone(),
-            transitions: made.transitions().cloned().collect(),
-            audit,
-            poolable,
-            at,
-            principal: by.principal.clone(),
-            trigger: by.trigger,
-        }
-    }
-
-    /// The log of what has just been saved.
-    fn tell(&self, made: &Step) {
-        for made in made.transitions() {
-            let (from, to, failures) = (made.from, made.to, made.failures);
-            let reason = made.reason.map(|reason| reason.as_str()).unwrap_or_default();
-            let (target, message) = (self.id(), made.message.as_str());
-            match to {
-                LifecycleState::Running | LifecycleState::Updating => {
-                    info!(target, %from, %to, "lifecycle changed");
-                }
-                _ => warn!(target, %from, %to, reason, message, failures, "lifecycle changed"),
-            }
-        }
-    }
-
-    fn carry_out(&mut self, effects: Vec<Effect>) -> Option<u64> {
-        let mut issue = None;
-        for effect in effects {
-            match effect {
-                Effect::Issue { attempt } => issue = Some(attempt),
-                Effect::Restart { attempt } => self.restart(attempt),
-                Effect::Probe => self.probe(),
-                // Saved with the record.
-                Effect::Transition(_) | Effect::Audit { .. } | Effect::Pool { .. } => {}
-            }
-        }
-        issue
-    }
-
-    /// Calls the runtime. A call that is still under way is of an attempt that nobody waits for
-    /// any more, and is given up.
-    fn restart(&mut self, attempt: u64) {
-        if let Some(old) = self.call.take() {
-            old.task.abort();
-        }
-        let Managed { runtime, policy } = self.configuration.managed.clone();
-        // The start budget runs from before the call: what it can't do in most of that is over.
-        let limit = policy.start_budget.mul_f64(0.8);
-        let shared = Arc::clone(&self.shared);
-        info!(target = self.id(), attempt, what = %runtime, "restarting");
-        let tasks = shared.tasks.clone();
-        let task = tasks.spawn(async move {
-            let called = timeout(limit, shared.restarter.restart(&runtime, limit)).await;
-            called.unwrap_or_else(|_| {
-                Err(format!("{runtime}: no answer within {} s", limit.as_secs_f64()))
-            })
-        });
-        self.call = Some(Call { attempt, task });
-    }
-
     fn probe(&self) {
         if self.configuration.stored.target.enabled {
             for check in &self.configuration.checks {
@@ -473,29 +319,10 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     }
 }
 
-impl<S, R, P> Drop for Actor<S, R, P> {
-    /// The target is not managed any more: nobody waits for the call.
-    fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
-            call.task.abort();
-        }
-    }
-}
-
 /// The record of a target that has just become managed. A probe that is under way counts: no
 /// other is started before its end.
 fn unseen(now: Timestamp, configuration: &Configuration) -> LifecycleRecord {
     let checks = &configuration.stored.target.checks;
     let longest = checks.iter().map(|check| check.timeout).max().unwrap_or_default();
     LifecycleRecord { since: now, ..LifecycleRecord::new(now.minus(longest)) }
-}
-
-/// What came of the call under way. Never returns when there is none.
-async fn outcome(call: &mut Option<Call>) -> (u64, Result<(), String>) {
-    let Some(under_way) = call else { return std::future::pending().await };
-    let result = (&mut under_way.task).await;
-    let attempt = under_way.attempt;
-    *call = None;
-    let broken = |error| Err(format!("the call of the runtime broke off: {error}"));
-    (attempt, result.unwrap_or_else(broken))
 }
