@@ -22,7 +22,8 @@ use crate::run::{CallResult, Run};
 use crate::secrets::Secrets;
 
 pub use crate::run::{Phase, Timings};
-pub(crate) use tls::Roots;
+pub(crate) use error::tls_refusal as refusal;
+pub(crate) use tls::{Roots, verifying};
 pub use types::{
     Certificate, Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response,
 };

@@ -40,6 +40,8 @@ pub struct Setup {
     pub secrets_file: Option<PathBuf>,
     /// The address of the container engine. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with the engine's `ca.pem`, and this host's `cert.pem` and `key.pem`.
+    pub engine_tls: Option<PathBuf>,
     /// Programs that plugins may talk to.
     pub commands: Commands,
     /// Most probes at once.
@@ -59,6 +61,7 @@ impl Setup {
             secrets: config.secrets.directory.clone(),
             secrets_file: config.secrets.file.clone(),
             engine: config.containers.engine.clone(),
+            engine_tls: config.containers.tls.clone(),
             commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
         }
@@ -236,10 +239,13 @@ impl Kinds {
         let secrets = Secrets::system(setup.secrets.clone());
         let secrets = secrets.with_file(setup.secrets_file.clone());
         local.secrets = secrets.clone();
-        let engine = match &setup.engine {
+        let mut engine = match &setup.engine {
             Some(address) => address.parse()?,
             None => Engine::default(),
         };
+        if let Some(folder) = &setup.engine_tls {
+            engine = engine.with_tls(folder)?;
+        }
         let capabilities = Capabilities::with_local(options, local)?
             .with_engine(engine)
             .with_commands(setup.commands.clone(), secrets);
