@@ -95,10 +95,25 @@ fn endless(head: &str, message: &Value) -> (String, bool) {
     good(head, message)
 }
 
-/// It answers with a stream of events, and never ends it.
+/// It answers with a stream of events that has no end, and no answer in it.
 fn never_ends(_: &str, _: &Value) -> (String, bool) {
     let text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: waiting\n\n";
     (text.to_owned(), true)
+}
+
+/// It answers with streams of events, and keeps them open after its answers.
+fn stays_open(_: &str, message: &Value) -> (String, bool) {
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({ "protocolVersion": "2025-11-25" }),
+        Some("tools/list") => json!({ "tools": [{ "name": "echo" }] }),
+        _ => return answer("202 Accepted", "", ""),
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    let text = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 0\ndata: \n\n\
+         data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}}\n\ndata: {body}\n\n"
+    );
+    (text, true)
 }
 
 /// It wants a credential.
@@ -126,6 +141,7 @@ fn each_outcome_has_its_reason() {
     expect(&server.probe(&["tools=[\"sum\"]"]), 2, "lacks expected tools: sum (it has 1 tools)");
 
     expect(&Played::start(endless).probe(&[]), 2, "FAIL answer: 127.0.0.1:");
+    expect(&Played::start(stays_open).probe(&["tools=[\"echo\"]"]), 0, "PASS\n");
     let stream = Played::start(never_ends).probe(&["--timeout=0.5"]);
     expect(&stream, 2, "reading the answer of 127.0.0.1:");
     let wrong = Played::start(|_, _| answer("404 Not Found", "", "not here"));

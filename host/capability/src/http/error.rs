@@ -141,6 +141,13 @@ impl Failure {
     }
 }
 
+/// What is said where the layer beneath `error` is TLS, and whether the peer refused this client.
+pub(crate) fn tls_refusal(peer: &str, error: &io::Error) -> Option<(String, bool)> {
+    let tls = tls_error(error)?;
+    let refused = matches!(tls, rustls::Error::AlertReceived(_));
+    Some((tls::refusal(peer, tls).message, refused))
+}
+
 /// The error of the TLS layer inside one of input and output.
 fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()

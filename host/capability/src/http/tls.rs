@@ -1,17 +1,17 @@
 //! TLS: what is trusted, and what is said when a handshake fails.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use probehost_model::Timestamp;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, InvalidMessage,
-    OtherError, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct,
+    InvalidMessage, OtherError, RootCertStore, SignatureScheme,
 };
 
 use super::certificate;
@@ -31,21 +31,29 @@ impl Roots {
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         for path in files {
-            let bad = |why: String| SetupError::RootFile { path: path.clone(), why };
-            let mut found = false;
-            for certificate in
-                CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?
-            {
-                let certificate = certificate.map_err(|error| bad(error.to_string()))?;
-                store.add(certificate).map_err(|error| bad(error.to_string()))?;
-                found = true;
-            }
-            if !found {
-                return Err(bad("there is no certificate in it".to_owned()));
-            }
+            add(&mut store, path)
+                .map_err(|why| SetupError::RootFile { path: path.clone(), why })?;
         }
         Ok(Self(store))
     }
+
+    /// Those in this file alone.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, String> {
+        let mut store = RootCertStore::empty();
+        add(&mut store, path)?;
+        Ok(Self(store))
+    }
+}
+
+/// Adds the certificates of a file, of which there has to be one.
+fn add(store: &mut RootCertStore, path: &Path) -> Result<(), String> {
+    let mut found = false;
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        store.add(certificate).map_err(|error| error.to_string())?;
+        found = true;
+    }
+    if found { Ok(()) } else { Err("there is no certificate in it".to_owned()) }
 }
 
 /// One configuration for all calls; None when nothing is trusted, so that no server could be.
@@ -53,20 +61,26 @@ pub(super) fn client_config(roots: Roots) -> Result<Option<Arc<ClientConfig>>, r
     if roots.0.is_empty() {
         return Ok(None);
     }
+    let mut config = verifying(roots)?.with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Each probe has to see the certificate that the server has now.
+    config.resumption = Resumption::disabled();
+    Ok(Some(Arc::new(config)))
+}
+
+/// A configuration that trusts these.
+pub(crate) fn verifying(
+    roots: Roots,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let webpki =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots.0), Arc::clone(&provider))
             .build()
             .map_err(|error| rustls::Error::General(error.to_string()))?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier(webpki)))
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Each probe has to see the certificate that the server has now.
-    config.resumption = Resumption::disabled();
-    Ok(Some(Arc::new(config)))
+        .with_custom_certificate_verifier(Arc::new(Verifier(webpki))))
 }
 
 /// Decides as webpki does, and hands out the certificate that was refused: its dates are what
@@ -210,6 +224,9 @@ fn alert_text(alert: AlertDescription) -> String {
         AlertDescription::ProtocolVersion => "no TLS version in common".to_owned(),
         AlertDescription::UnrecognisedName => "it does not know the name".to_owned(),
         AlertDescription::CertificateRequired => "it wants a client certificate".to_owned(),
+        AlertDescription::UnknownCA | AlertDescription::BadCertificate => {
+            "it does not trust the client certificate".to_owned()
+        }
         AlertDescription::NoApplicationProtocol => "it does not offer HTTP/1.1".to_owned(),
         other => format!("{other:?}"),
     }

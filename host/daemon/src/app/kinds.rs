@@ -41,6 +41,8 @@ pub struct Setup {
     pub secrets_file: Option<PathBuf>,
     /// The address of the container engine. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with the engine's `ca.pem`, and this host's `cert.pem` and `key.pem`.
+    pub engine_tls: Option<PathBuf>,
     /// Programs that plugins may talk to.
     pub commands: Commands,
     /// Most probes at once.
@@ -60,6 +62,7 @@ impl Setup {
             secrets: config.secrets.directory.clone(),
             secrets_file: config.secrets.file.clone(),
             engine: config.containers.engine.clone(),
+            engine_tls: config.containers.tls.clone(),
             commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
         }
@@ -70,9 +73,13 @@ impl Setup {
     }
 
     fn engine(&self) -> Result<Engine, AppError> {
-        Ok(match &self.engine {
+        let engine = match &self.engine {
             Some(address) => address.parse()?,
             None => Engine::default(),
+        };
+        Ok(match &self.engine_tls {
+            Some(folder) => engine.with_tls(folder)?,
+            None => engine,
         })
     }
 

@@ -28,12 +28,15 @@ mod bindings {
         world: "plugin",
         imports: {
             "probehost:plugin/container.inspect": async,
-            "probehost:plugin/http.send": async,
+            "probehost:plugin/http": async,
             "probehost:plugin/process": async,
             "probehost:plugin/ssh.handshake": async,
         },
         exports: { default: async },
-        with: { "probehost:plugin/process.child": probehost_capability::process::Child },
+        with: {
+            "probehost:plugin/http.body": probehost_capability::http::Body,
+            "probehost:plugin/process.child": probehost_capability::process::Child,
+        },
     });
 }
 
