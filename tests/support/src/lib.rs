@@ -7,6 +7,7 @@
 
 pub mod certs;
 pub mod docker;
+pub mod engine;
 pub mod http;
 pub mod installed;
 pub mod mcp;
