@@ -6,11 +6,11 @@ use std::io;
 
 use probehost_model::sanitize;
 
-use super::tls::{self, Refusal};
-use super::types::{Certificate, ErrorKind};
+use super::types::ErrorKind;
 use crate::egress::{Cause, Denied, Failed, is_own_fault};
 use crate::resolve::ResolveError;
 use crate::run::CallResult;
+use crate::tls::{self, Certificate, Refusal};
 
 /// A call that failed; the call itself knows the phase and the times.
 #[derive(Debug)]
@@ -59,6 +59,7 @@ impl Failure {
             return Self::io(peer, "during the TLS handshake", error);
         };
         let Refusal { message, certificate } = tls::refusal(peer, tls);
+        let certificate = certificate.and_then(|der| tls::read(&der));
         Self { certificate, ..Self::new(ErrorKind::Tls, message) }
     }
 

@@ -4,12 +4,10 @@
 //! times of the phases, the certificate, no pool, and no task beside the call. The connection
 //! is polled together with the request, so a call that is dropped leaves nothing behind.
 
-mod certificate;
 mod error;
 mod exchange;
 mod redirect;
 mod request;
-mod tls;
 mod types;
 
 use std::sync::Arc;
@@ -20,12 +18,11 @@ use crate::SetupError;
 use crate::egress::{Egress, EgressError};
 use crate::run::{CallResult, Run};
 use crate::secrets::Secrets;
+use crate::tls::{self, Roots};
 
 pub use crate::run::{Phase, Timings};
-pub(crate) use tls::Roots;
-pub use types::{
-    Certificate, Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response,
-};
+pub use crate::tls::Certificate;
+pub use types::{Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response};
 
 use error::Failure;
 use request::{Credentials, Prepared};
@@ -49,10 +46,11 @@ pub struct Http {
 impl Http {
     pub(crate) fn new(
         egress: Arc<Egress>,
-        roots: Roots,
+        roots: &Roots,
         secrets: Secrets,
     ) -> Result<Self, SetupError> {
-        Ok(Self { egress, tls: tls::client_config(roots)?, secrets })
+        let tls = tls::judge(roots)?.map(|judge| tls::verifying(judge, &["http/1.1"]));
+        Ok(Self { egress, tls: tls.transpose()?, secrets })
     }
 
     /// Sends one request and waits for the answer, at most until the run's deadline. The call

@@ -1,5 +1,7 @@
 //! TLS: what is trusted, and what is said when a handshake fails.
 
+mod certificate;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -14,13 +16,16 @@ use rustls::{
     OtherError, RootCertStore, SignatureScheme,
 };
 
-use super::certificate;
-use super::types::Certificate;
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+
 use crate::SetupError;
 
+pub use certificate::{Certificate, Details};
+pub(crate) use certificate::{details, read};
+
 /// The certificates that are trusted.
-#[derive(Debug)]
-pub(crate) struct Roots(RootCertStore);
+#[derive(Debug, Clone)]
+pub(crate) struct Roots(Arc<RootCertStore>);
 
 impl Roots {
     /// Reads those of the machine, when `system`, and those in `files`.
@@ -44,29 +49,114 @@ impl Roots {
                 return Err(bad("there is no certificate in it".to_owned()));
             }
         }
-        Ok(Self(store))
+        Ok(Self(Arc::new(store)))
     }
 }
 
-/// One configuration for all calls; None when nothing is trusted, so that no server could be.
-pub(super) fn client_config(roots: Roots) -> Result<Option<Arc<ClientConfig>>, rustls::Error> {
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// What judges certificates; None when nothing is trusted, so that no server could be.
+pub(crate) fn judge(roots: &Roots) -> Result<Option<Arc<WebPkiServerVerifier>>, rustls::Error> {
     if roots.0.is_empty() {
         return Ok(None);
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let webpki =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots.0), Arc::clone(&provider))
-            .build()
-            .map_err(|error| rustls::Error::General(error.to_string()))?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots.0), provider())
+        .build()
+        .map(Some)
+        .map_err(|error| rustls::Error::General(error.to_string()))
+}
+
+/// One configuration for all calls that take only a certificate that `judge` finds good.
+pub(crate) fn verifying(
+    judge: Arc<WebPkiServerVerifier>,
+    alpn: &[&str],
+) -> Result<Arc<ClientConfig>, rustls::Error> {
+    config(Arc::new(Verifier(judge)), alpn)
+}
+
+/// One configuration for all calls that take any certificate.
+pub(crate) fn inspecting() -> Result<Arc<ClientConfig>, rustls::Error> {
+    config(Arc::new(AnyCertificate(provider())), &[])
+}
+
+fn config(
+    verifier: Arc<dyn ServerCertVerifier>,
+    alpn: &[&str],
+) -> Result<Arc<ClientConfig>, rustls::Error> {
+    let mut config = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier(webpki)))
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     // Each probe has to see the certificate that the server has now.
     config.resumption = Resumption::disabled();
-    Ok(Some(Arc::new(config)))
+    Ok(Arc::new(config))
+}
+
+/// Why the certificates that a server showed are not good for `name`; None when they are.
+pub(crate) fn problem(
+    judge: Option<&WebPkiServerVerifier>,
+    peer: &str,
+    chain: &[CertificateDer<'_>],
+    name: &ServerName<'_>,
+) -> Option<String> {
+    let Some(judge) = judge else { return Some(untrusting(peer)) };
+    let (leaf, others) = chain.split_first()?;
+    match judge.verify_server_cert(leaf, others, name, &[], UnixTime::now()) {
+        Ok(_) => None,
+        Err(rustls::Error::InvalidCertificate(cause)) => Some(certificate_message(peer, &cause)),
+        Err(other) => Some(format!("the certificate of {peer} is not good: {other}")),
+    }
+}
+
+/// What is said where nothing is trusted.
+pub(crate) fn untrusting(peer: &str) -> String {
+    format!(
+        "this host trusts no certificate at all, so it can't judge that of {peer}; install the \
+         package ca-certificates, or name a PEM file in the host's config"
+    )
+}
+
+/// Takes every certificate, as long as the server has its key.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// Decides as webpki does, and hands out the certificate that was refused: its dates are what
@@ -79,7 +169,7 @@ struct Verifier(Arc<WebPkiServerVerifier>);
 #[error("{cause}")]
 struct Refused {
     cause: rustls::Error,
-    certificate: Option<Certificate>,
+    certificate: CertificateDer<'static>,
 }
 
 impl ServerCertVerifier for Verifier {
@@ -94,7 +184,7 @@ impl ServerCertVerifier for Verifier {
         self.0
             .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
             .map_err(|cause| {
-                let certificate = certificate::read(end_entity);
+                let certificate = end_entity.clone().into_owned();
                 let refused = OtherError(Arc::new(Refused { cause, certificate }));
                 rustls::Error::InvalidCertificate(CertificateError::Other(refused))
             })
@@ -124,12 +214,13 @@ impl ServerCertVerifier for Verifier {
 }
 
 /// What is said of a handshake that failed.
-pub(super) struct Refusal {
-    pub(super) message: String,
-    pub(super) certificate: Option<Certificate>,
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    /// The certificate that was refused.
+    pub(crate) certificate: Option<CertificateDer<'static>>,
 }
 
-pub(super) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
+pub(crate) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
     if let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error
         && let Some(refused) = inner.downcast_ref::<Refused>()
     {
@@ -137,7 +228,7 @@ pub(super) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
             rustls::Error::InvalidCertificate(cause) => certificate_message(peer, cause),
             other => format!("the certificate of {peer} is not good: {other}"),
         };
-        return Refusal { message, certificate: refused.certificate };
+        return Refusal { message, certificate: Some(refused.certificate.clone()) };
     }
     let message = match error {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
