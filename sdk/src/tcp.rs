@@ -71,28 +71,33 @@ impl Connection {
         loop {
             let fresh = self.ahead.get(searched..).unwrap_or_default();
             let end = fresh.iter().position(|byte| *byte == b'\n').map(|at| searched + at);
-            // The end of a line is none of it.
-            if end.unwrap_or(self.ahead.len()) > most.saturating_add(1) {
-                let message = format!("{} sent a line of over {limit} bytes", self.peer);
-                return Err(Error::new(ErrorKind::TooLarge, Phase::Read, message));
-            }
             if let Some(end) = end {
                 let mut line: Vec<u8> = self.ahead.drain(..=end).collect();
                 line.pop();
                 if line.last() == Some(&b'\r') {
                     line.pop();
                 }
-                return Ok(Some(line));
+                return if line.len() > most { Err(self.too_long(limit)) } else { Ok(Some(line)) };
+            }
+            // It may be that all but one of them are the line.
+            if self.ahead.len() > most.saturating_add(1) {
+                return Err(self.too_long(limit));
             }
             searched = self.ahead.len();
             match self.inner.read(CHUNK).map_err(Error::from)? {
                 Some(more) => self.ahead.extend(more),
+                None if self.ahead.len() > most => return Err(self.too_long(limit)),
                 None => {
                     let rest = std::mem::take(&mut self.ahead);
                     return Ok((!rest.is_empty()).then_some(rest));
                 }
             }
         }
+    }
+
+    fn too_long(&self, limit: u32) -> Error {
+        let message = format!("{} sent a line of over {limit} bytes", self.peer);
+        Error::new(ErrorKind::TooLarge, Phase::Read, message)
     }
 
     /// Sends all of it.
@@ -213,7 +218,10 @@ mod tests {
 
     #[test]
     fn a_line_is_limited() {
-        for text in ["12345\n", "12345"] {
+        for text in ["123\r\n", "123\n", "123"] {
+            assert_eq!(greeted(text).read_line(3).unwrap().unwrap(), b"123");
+        }
+        for text in ["1234\r\n", "1234\n", "1234", "12345"] {
             let error = greeted(text).read_line(3).unwrap_err();
             assert_eq!((error.kind, error.phase), (ErrorKind::TooLarge, Phase::Read));
             assert!(error.message.contains("db:1 sent a line of over 3 bytes"), "{error}");

@@ -33,7 +33,8 @@ pub(crate) enum BadPeer {
 impl Peer {
     pub(crate) fn new(host: &str, port: u16) -> Result<Self, BadPeer> {
         let odd = |c: char| {
-            !c.is_ascii_graphic() || matches!(c, '[' | ']' | '/' | '@' | '?' | '#' | '*' | '\\')
+            !c.is_ascii_graphic()
+                || matches!(c, '[' | ']' | '/' | '@' | '?' | '#' | '*' | '%' | '\\')
         };
         let is_address = host.parse::<IpAddr>().is_ok();
         let is_name = !host.is_empty()
@@ -114,6 +115,7 @@ mod tests {
             "a.0x",
             "1.2.3.4.",
             "fe80::1%eth0",
+            "ex%61mple.com",
         ] {
             assert_eq!(Peer::new(host, 1), Err(BadPeer::Host(host.to_owned())), "{host}");
         }
