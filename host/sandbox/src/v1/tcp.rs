@@ -90,6 +90,7 @@ impl wit::HostConnection for State {
 
 impl State {
     /// A call has returned, maybe because the deadline came.
+    #[allow(clippy::result_large_err, reason = "the type is what the contract makes it")]
     fn heard<T>(&mut self, answer: Result<T, wit::Error>) -> Result<T, wit::Error> {
         self.compute.returned();
         let timed_out = matches!(&answer, Err(error) if error.kind == wit::ErrorKind::Timeout);
