@@ -5,7 +5,7 @@ use probehost_test_support::upstream::{Script, Upstream};
 use probehost_test_support::wait::eventually;
 use serde_json::{Value, json};
 
-use crate::host::{BY_HAND, Config, Host, LIMIT, text};
+use crate::host::{BY_HAND, Config, Host, LIMIT, code, text};
 
 const TARGETS: &str = "/api/v1/targets";
 
@@ -24,12 +24,6 @@ async fn put(host: &Host, id: &str, body: &Value) -> Answer {
 
 async fn delete(host: &Host, id: &str) -> Answer {
     host.api.delete(&format!("{TARGETS}/{id}")).await.unwrap()
-}
-
-#[track_caller]
-fn code(answer: &Answer, status: u16) -> String {
-    assert_eq!(answer.status, status, "{answer:?}");
-    text(&answer.json().unwrap()["error"]["code"]).to_owned()
 }
 
 /// What each target change left in the audit.

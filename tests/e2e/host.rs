@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use probehost_test_support::http::{Answer, JsonClient};
 use probehost_test_support::probehost::{Launch, Probehost};
+use probehost_test_support::sse::EventStream;
 use probehost_test_support::wait::eventually;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -197,6 +198,12 @@ impl Host {
         eventually(what, LIMIT, || self.check(target), holds)
     }
 
+    /// The event stream, with a query such as `?target=web`; from after the event of that id.
+    pub(crate) async fn events(&self, query: &str, last_id: Option<&str>) -> EventStream {
+        let url = format!("{}/api/v1/events{query}", self.host.base_url());
+        EventStream::open(&url, last_id).await.unwrap()
+    }
+
     /// `from>to` of each transition of a target, oldest first.
     pub(crate) async fn transitions(&self, target: &str) -> Vec<String> {
         let found = self.json(&format!("/api/v1/transitions?limit=1000&target={target}")).await;
@@ -245,6 +252,18 @@ impl PluginDir {
 /// The text of a JSON text; empty for anything else.
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// Whether the long forms of tests are asked for: `PROBEHOST_SOAK=1` in the environment.
+pub(crate) fn soak() -> bool {
+    std::env::var("PROBEHOST_SOAK").is_ok_and(|value| value == "1")
+}
+
+/// The code of an error that the API answered with.
+#[track_caller]
+pub(crate) fn code(answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{answer:?}");
+    text(&answer.json().unwrap()["error"]["code"]).to_owned()
 }
 
 /// A measurement of a probe by hand.

@@ -13,6 +13,8 @@ mod changes;
 mod cli;
 mod containers;
 mod crash;
+mod events;
+mod healing;
 mod host;
 mod hostile;
 mod mcp;

@@ -13,6 +13,7 @@ mod net;
 pub mod process;
 pub mod resolve;
 pub mod run;
+pub mod runtime;
 pub mod secrets;
 pub mod ssh;
 pub mod tcp;

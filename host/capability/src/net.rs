@@ -74,7 +74,7 @@ impl Failure {
 
     /// A TLS handshake with `peer` that came to nothing.
     pub(crate) fn handshake(peer: &str, error: &io::Error) -> Self {
-        let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref()) else {
+        let Some(tls) = tls::within(error) else {
             return Self::io(peer, "during the TLS handshake", error);
         };
         if let rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol) = tls {

@@ -201,6 +201,14 @@ impl Run {
         }
     }
 
+    /// Notes that bytes of the answer to the call under way have come.
+    pub(crate) fn received(&self, bytes: usize) {
+        let now = Instant::now();
+        if let Some(active) = &mut self.state().active {
+            active.receive(bytes, now);
+        }
+    }
+
     /// Begins a call.
     pub(crate) fn begin(&self, capability: &'static str, what: String) -> ActiveCall<'_> {
         let active = call::Active::new(capability, what, Instant::now());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use probehost_model::check_id_text;
 
-use crate::error::{Problem, shown};
+use crate::problem::{Problem, shown};
 use crate::settings::{Command, EnvValue};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
 

@@ -9,12 +9,13 @@ use std::path::Path;
 use probehost_model::CheckId;
 use toml::de::DeTable;
 
-use crate::error::{ConfigError, ConfigErrors, Problem};
+use crate::error::{ConfigError, ConfigErrors};
+use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::source::{Location, Source, Span};
 use crate::targets::{self, RawTarget};
 use crate::walk::{KeyPath, Reader, Section};
-use crate::{MAX_FILE_BYTES, depth, json, mask, tables};
+use crate::{MAX_FILE_BYTES, depth, json, lifecycle, mask, tables};
 
 /// A configuration that is right as far as it can be judged without knowing the plugins;
 /// [`Config::resolve`] judges the rest. Its [`Settings`] are read as if they were its own.
@@ -147,7 +148,9 @@ impl Config {
 
     /// The same settings with other targets.
     pub(crate) fn with_targets(&self, targets: Vec<RawTarget>, source: Source) -> Self {
-        Self::new(self.settings.clone(), targets, source)
+        let mut settings = self.settings.clone();
+        lifecycle::forget_places(&mut settings);
+        Self::new(settings, targets, source)
     }
 
     fn new(settings: Settings, targets: Vec<RawTarget>, source: Source) -> Self {

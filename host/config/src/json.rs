@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Number, Value};
 use toml::de::DeValue;
 
-use crate::error::Problem;
+use crate::problem::Problem;
 use crate::source::Span;
 use crate::walk::{Item, KeyPath, Reader, integer, write_key};
 

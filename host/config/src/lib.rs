@@ -9,8 +9,12 @@ mod commands;
 mod config;
 mod depth;
 mod error;
+mod help;
 mod json;
+mod lifecycle;
+mod managed;
 mod mask;
+mod problem;
 mod resolve;
 mod schema;
 mod settings;
@@ -21,13 +25,14 @@ mod targets;
 mod walk;
 
 pub use config::Config;
-pub use error::{ConfigError, ConfigErrors, Problem};
+pub use error::{ConfigError, ConfigErrors};
+pub use problem::Problem;
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
-    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Log,
-    LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store,
-    Synchronous, Tls,
+    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Lifecycle,
+    Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh,
+    Store, Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

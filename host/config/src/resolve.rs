@@ -8,7 +8,9 @@ use probehost_model::{
 };
 use serde_json::Value;
 
-use crate::error::{ConfigError, ConfigErrors, Problem};
+use crate::error::{ConfigError, ConfigErrors};
+use crate::managed::Managing;
+use crate::problem::Problem;
 use crate::schema::Schema;
 use crate::settings::IntervalOrigin;
 use crate::source::Location;
@@ -47,7 +49,7 @@ pub struct Resolved {
     /// Checks whose kind is not installed. They are among the targets all the same, and
     /// answer *not implemented* (contract P9).
     pub missing_kinds: Vec<MissingKind>,
-    /// What the plugins' schemas refuse.
+    /// What the plugins' schemas refuse, and what is wrong with managed targets.
     pub errors: ConfigErrors,
 }
 
@@ -92,6 +94,7 @@ impl Config {
     /// not installed, and is asked once for each.
     ///
     /// A setting of the check goes before one of `[probes]`, which goes before the kind's own.
+    /// The policy of a managed target has every layer applied (contract L10).
     #[must_use]
     pub fn resolve(&self, rules: &dyn Fn(&str) -> Option<KindRules>) -> Resolved {
         let mut resolver = Resolver {
@@ -100,10 +103,12 @@ impl Config {
             clamps: Vec::new(),
             clamped_kinds: BTreeSet::new(),
             missing_kinds: Vec::new(),
+            managing: Managing::new(self),
             errors: Vec::new(),
         };
         let targets = self.targets.iter().map(|target| resolver.target(target, rules)).collect();
-        let Resolver { clamps, missing_kinds, errors, .. } = resolver;
+        let Resolver { clamps, missing_kinds, managing, mut errors, .. } = resolver;
+        errors.extend(managing.errors);
         Resolved { targets, clamps, missing_kinds, errors: ConfigErrors::new(errors) }
     }
 }
@@ -114,6 +119,7 @@ struct Resolver<'c> {
     clamps: Vec<IntervalClamp>,
     clamped_kinds: BTreeSet<&'c str>,
     missing_kinds: Vec<MissingKind>,
+    managing: Managing<'c>,
     errors: Vec<ConfigError>,
 }
 
@@ -129,7 +135,7 @@ impl<'c> Resolver<'c> {
             enabled: raw.enabled,
             source: Source::File,
             updated_at: Timestamp::from_micros(0),
-            managed: None,
+            managed: self.managing.target(raw),
             checks,
         }
     }
@@ -173,8 +179,10 @@ impl<'c> Resolver<'c> {
             .or(config.probes.failure_threshold)
             .unwrap_or(rules.threshold)
             .max(1);
-        let inconclusive =
-            raw.inconclusive_threshold.or(config.probes.inconclusive_threshold).unwrap_or(failure);
+        let inconclusive = raw
+            .inconclusive_threshold
+            .or(config.probes.inconclusive_threshold)
+            .unwrap_or(if target.managed.is_some() { 1 } else { failure });
         Check {
             name: raw.name.clone(),
             kind: raw.kind.clone(),

@@ -8,8 +8,9 @@ use std::error::Error;
 use boon::{Compiler, Draft, ErrorKind, InstanceToken, SchemaIndex, Schemas, ValidationError};
 use serde_json::Value;
 
-use crate::error::{shown, suggest};
+use crate::help::suggest;
 use crate::json::Step;
+use crate::problem::shown;
 
 /// Only a name for the schema inside the validator; nothing is fetched from there.
 const NAME: &str = "plugin:/config";

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use probehost_model::IntervalSetting;
 use probehost_model::grant::Pattern;
+use probehost_model::lifecycle::PartialPolicy;
 
-use crate::source::Location;
+use crate::source::{Location, Span};
 
 /// Everything in the file but its targets.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct Settings {
     pub probes: Probes,
     /// `[plugins]`
     pub plugins: Plugins,
+    /// `[lifecycle]`
+    pub lifecycle: Lifecycle,
     /// `[tls]`
     pub tls: Tls,
     /// `[ssh]`
@@ -43,6 +46,7 @@ impl fmt::Debug for Settings {
             .field("store", &self.store)
             .field("probes", &self.probes)
             .field("plugins", &self.plugins)
+            .field("lifecycle", &self.lifecycle)
             .field("tls", &self.tls)
             .field("ssh", &self.ssh)
             .field("secrets", &self.secrets)
@@ -118,7 +122,7 @@ pub struct Probes {
     pub timeout: Option<Duration>,
     /// None: the kind's default. Never zero.
     pub failure_threshold: Option<u32>,
-    /// None: the check's failure threshold. Never zero.
+    /// None: the check's failure threshold; 1 for a managed target (contract T5). Never zero.
     pub inconclusive_threshold: Option<u32>,
     /// Who set the interval.
     pub(crate) interval_origin: IntervalOrigin,
@@ -138,7 +142,7 @@ pub enum IntervalOrigin {
 }
 
 /// `[plugins]`
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plugins {
     /// Where `*.wasm` files are looked for. None: only the built-in plugins serve.
     pub directory: Option<PathBuf>,
@@ -149,7 +153,7 @@ pub struct Plugins {
 }
 
 /// `[plugins.NAME]`
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PluginSettings {
     /// What the plugin may reach besides what its targets' configs name (contract G2).
     pub allow: Vec<Grant>,
@@ -157,6 +161,36 @@ pub struct PluginSettings {
     pub concurrency: Option<u32>,
     /// The digest that the plugin's file must have (contract G6).
     pub sha256: Option<[u8; 32]>,
+    /// What the policies of managed targets with a check of this kind are (contract L10), where
+    /// the target does not say otherwise.
+    pub lifecycle: PartialPolicy,
+    /// Where that stands.
+    pub(crate) lifecycle_places: Places,
+}
+
+/// `[lifecycle]`: for every managed target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lifecycle {
+    /// What neither the target nor the kinds of its checks say otherwise (contract L10).
+    pub policy: PartialPolicy,
+    /// How long a router may go by a pool snapshot (contract L11). 1 s to 1 hour; 15 s by default.
+    pub pool_ttl: Duration,
+    /// Where the policy stands.
+    pub(crate) places: Places,
+}
+
+/// Where in the file a layer of a policy has the two keys that have to go together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Places {
+    pub(crate) base: Option<Span>,
+    pub(crate) cap: Option<Span>,
+}
+
+/// Settings that moved within the file are the same settings.
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// One line of `allow`.
@@ -197,6 +231,9 @@ pub struct Secrets {
 pub struct Containers {
     /// The engine's address, `unix:///path` or `tcp://host:port`. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with `ca.pem`, `cert.pem` and `key.pem`. None: an engine on TCP is talked to in the
+    /// clear.
+    pub tls: Option<PathBuf>,
 }
 
 /// `[commands.NAME]`: a program that plugins whose config names it may talk to.

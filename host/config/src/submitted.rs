@@ -10,8 +10,10 @@ use probehost_model::{Source, Target, sanitize};
 use serde_json::{Map, Value, json};
 use toml::de::DeTable;
 
-use crate::error::{ConfigError, Problem, suggest};
+use crate::error::ConfigError;
+use crate::help::suggest;
 use crate::json::{self as steps, Step};
+use crate::problem::Problem;
 use crate::resolve::{IntervalClamp, KindRules, Resolved};
 use crate::source::Source as Text;
 use crate::targets::{self, RawTarget};
@@ -136,6 +138,12 @@ fn help(problem: &Problem) -> String {
     match problem {
         Problem::MissingKey { key, .. } => format!("add `{key}`"),
         Problem::NoChecks => "add `checks`, a list of objects with a `kind` each".into(),
+        Problem::NoRuntime => {
+            "add `container`, or `command` with a name under [commands] of the file".into()
+        }
+        Problem::NotManaged => {
+            "add `runtime` with a `container` or a `command`, or take this out".into()
+        }
         Problem::WrongType { expected, help: Some(_), .. } => format!("send {expected}"),
         other => other.help(),
     }

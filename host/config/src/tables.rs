@@ -8,7 +8,7 @@ use probehost_model::IntervalSetting;
 use probehost_model::grant::PatternError;
 use toml::de::DeTable;
 
-use crate::error::{Problem, shown};
+use crate::problem::{Problem, shown};
 use crate::settings::{
     CaFile, Containers, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel,
     PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store, Synchronous, Tls,
@@ -16,7 +16,7 @@ use crate::settings::{
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, mask};
+use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -41,16 +41,29 @@ pub(crate) fn read(
     };
     let cache = beside.join("plugin-cache");
     let plugins = plugins(reader, root.take("plugins"), folder, cache);
+    let lifecycle = lifecycle::read(reader, root.take("lifecycle"));
     let tls = tls(reader, root.take("tls"), folder);
     let [known_hosts] = paths(reader, root.take("ssh"), "ssh", ["known_hosts"], folder);
     let ssh = Ssh { known_hosts };
     let keys = ["directory", "file"];
     let [directory, file] = paths(reader, root.take("secrets"), "secrets", keys, folder);
     let secrets = Secrets { directory, file };
-    let containers = containers(reader, root.take("containers"));
+    let containers = containers(reader, root.take("containers"), folder);
     let commands = commands::read(reader, root.take("commands"), folder);
     let log = log(reader, root.take("log"));
-    Settings { server, store, probes, plugins, tls, ssh, secrets, containers, commands, log }
+    Settings {
+        server,
+        store,
+        probes,
+        plugins,
+        lifecycle,
+        tls,
+        ssh,
+        secrets,
+        containers,
+        commands,
+        log,
+    }
 }
 
 fn server(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Server {
@@ -215,8 +228,11 @@ fn plugin(reader: &mut Reader<'_>, table: DeTable<'_>, path: KeyPath<'_>) -> Plu
         }
         digest
     });
+    let item = section.take("lifecycle");
+    let (lifecycle, lifecycle_places) =
+        lifecycle::layer(reader, item, KeyPath::Key(&path, "lifecycle"));
     section.finish(reader);
-    PluginSettings { allow, concurrency, sha256 }
+    PluginSettings { allow, concurrency, sha256, lifecycle, lifecycle_places }
 }
 
 fn tls(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Tls {
@@ -251,7 +267,7 @@ fn paths<const N: usize>(
     found
 }
 
-fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Containers {
+fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Containers {
     let mut section = section(reader, item, "containers");
     let engine = section.take("engine").and_then(|item| {
         let path = KeyPath::Key(&section.path, "engine");
@@ -263,8 +279,11 @@ fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Containers {
         reader.report(&item.span(), path, Problem::BadEngine);
         None
     });
+    let tls = section
+        .take("tls")
+        .and_then(|item| file_path(reader, &item, KeyPath::Key(&section.path, "tls"), folder));
     section.finish(reader);
-    Containers { engine }
+    Containers { engine, tls }
 }
 
 fn log(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Log {

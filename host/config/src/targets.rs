@@ -6,8 +6,9 @@ use std::time::Duration;
 use probehost_model::{CheckId, IntervalSetting, Role, check_id_text};
 use serde_json::Value;
 
-use crate::error::{Problem, shown};
 use crate::json::{self, Node};
+use crate::lifecycle::{self, RawManaged};
+use crate::problem::{Problem, shown};
 use crate::source::Span;
 use crate::walk::{Item, KeyPath, Reader, Section, items_of};
 
@@ -19,6 +20,8 @@ pub(crate) struct RawTarget {
     pub(crate) name: String,
     pub(crate) enabled: bool,
     pub(crate) labels: BTreeMap<String, String>,
+    /// None: it is only watched.
+    pub(crate) managed: Option<Box<RawManaged>>,
     /// In the order of the file.
     pub(crate) checks: Vec<RawCheck>,
 }
@@ -105,6 +108,7 @@ fn read_target(
         .take("labels")
         .map(|item| labels(reader, item, KeyPath::Key(&path, "labels")))
         .unwrap_or_default();
+    let managed = lifecycle::managed(reader, &mut section);
     let checks = match section.take("checks") {
         Some(item) => read_checks(reader, item, KeyPath::Key(&path, "checks"), header, path),
         None => {
@@ -115,7 +119,7 @@ fn read_target(
     section.finish(reader);
     let Text::Good(id, span) = id else { return None };
     let name = name.unwrap_or_else(|| id.clone());
-    Some((RawTarget { index, id, name, enabled, labels, checks }, span))
+    Some((RawTarget { index, id, name, enabled, labels, managed, checks }, span))
 }
 
 const LABELS: Option<&str> = Some("write labels = { team = \"shop\" } or a table");

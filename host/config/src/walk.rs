@@ -7,7 +7,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
-use crate::error::{ConfigError, Problem, shown};
+use crate::error::ConfigError;
+use crate::problem::{Problem, shown};
 use crate::source::{Source, Span};
 
 /// Where in the tree something stands. Borrows its parents, so that the walk of a good file
@@ -172,25 +173,50 @@ impl<'s> Reader<'s> {
         number
     }
 
-    /// A time span in seconds, whole or with a fraction: above 0, up to an hour.
-    pub(crate) fn timeout(&mut self, item: &Item<'_>, path: KeyPath<'_>) -> Option<Duration> {
-        const RANGE: &str = "seconds from 0.001 to 3600, such as 10 or 2.5";
-        let what = "a timeout";
-        let seconds = match item.get_ref() {
+    /// A number, whole or with a fraction; it may be infinite.
+    pub(crate) fn number(
+        &mut self,
+        item: &Item<'_>,
+        path: KeyPath<'_>,
+        expected: &str,
+    ) -> Option<f64> {
+        let number = match item.get_ref() {
             #[expect(clippy::cast_precision_loss, reason = "what is lost is far out of range")]
             DeValue::Integer(_) => self.whole(item, path)? as f64,
             DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
             _ => {
-                self.wrong_type(item, path, "a number of seconds", None);
+                self.wrong_type(item, path, expected, None);
                 return None;
             }
         };
-        let problem = if seconds.is_nan() {
-            Problem::BadNumber("it is not a number")
-        } else if seconds <= 0.0 {
-            Problem::NotPositive { what, range: RANGE }
-        } else if !(0.001..=3600.0).contains(&seconds) {
-            Problem::OutOfRange { what, range: RANGE }
+        if number.is_nan() {
+            self.report(&item.span(), path, Problem::BadNumber("it is not a number"));
+            return None;
+        }
+        Some(number)
+    }
+
+    /// The deadline of a probe.
+    pub(crate) fn timeout(&mut self, item: &Item<'_>, path: KeyPath<'_>) -> Option<Duration> {
+        const RANGE: &str = "seconds from 0.001 to 3600, such as 10 or 2.5";
+        self.seconds(item, path, "a timeout", 0.001, RANGE)
+    }
+
+    /// A time span in seconds, whole or with a fraction: from `low`, which is above 0, up to an
+    /// hour.
+    pub(crate) fn seconds(
+        &mut self,
+        item: &Item<'_>,
+        path: KeyPath<'_>,
+        what: &'static str,
+        low: f64,
+        range: &'static str,
+    ) -> Option<Duration> {
+        let seconds = self.number(item, path, "a number of seconds")?;
+        let problem = if seconds <= 0.0 {
+            Problem::NotPositive { what, range }
+        } else if !(low..=3600.0).contains(&seconds) {
+            Problem::OutOfRange { what, range }
         } else {
             return Duration::try_from_secs_f64(seconds).ok();
         };

@@ -30,11 +30,15 @@ fn piece() -> impl Strategy<Value = String> {
         Just("[[targets]]\n".to_owned()),
         Just("[[targets.checks]]\n".to_owned()),
         Just("[targets.checks.config]\n".to_owned()),
+        Just("[targets.runtime]\n".to_owned()),
+        Just("[targets.lifecycle]\n".to_owned()),
+        Just("[lifecycle]\n".to_owned()),
+        Just("[plugins.a.lifecycle]\n".to_owned()),
         Just("[probes]\n".to_owned()),
         Just("[plugins.a]\n".to_owned()),
         Just("[a.password]\n".to_owned()),
         (
-            "id|name|kind|role|interval|timeout|config|checks|targets|labels|allow|token|ünï|\"\"",
+            "id|name|kind|role|container|command|runtime|lifecycle|base|cap|max_restarts|interval|timeout|config|checks|targets|labels|allow|token|ünï|\"\"",
             "[a-c]|-1|1.5|nan|inf|0x7f|99999999999999999999|true|1979-05-27|\"[a-c]\"|\"ü\"|'https://u:p@h'|\"\"\"\nx\"\"\"|\\[\\]|\\[1, \"a\"\\]|\\{\\}|\\{ kind = \"a\" \\}|\\[\\{ kind = 'b' \\}\\]",
         )
             .prop_map(|(key, value)| format!("{key} = {value}\n")),

@@ -30,6 +30,12 @@ impl Timestamp {
         Self(self.0.saturating_add(micros(span)))
     }
 
+    /// This time less `span`; stays at the first representable time on overflow.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+    }
+
     /// Time passed since `earlier`; zero when `earlier` is later than this.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

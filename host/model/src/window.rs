@@ -7,24 +7,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
-use crate::words::words;
-
-/// Which layer a sample speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// The container engine's word.
-    Container,
-    /// Whether and how fast it can be reached.
-    Transport,
-    /// Whether and how fast it answers with sense.
-    Application,
-}
-
-words!(Layer, "layer", {
-    Container => "container",
-    Transport => "transport",
-    Application => "application",
-});
 
 /// One conclusive probe, or one call of one. What is inconclusive says nothing of the target
 /// and is not sampled.

@@ -1,9 +1,9 @@
 //! One probe, from the permit to the durable record.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use probehost_model::{Observation, Outcome, SYSTEM_PRINCIPAL, Status, Trigger};
+use probehost_model::{Observation, Outcome, Record, SYSTEM_PRINCIPAL, Status, Trigger};
 use probehost_store::{Recorded, Write};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 
 use crate::admission::{Admission, Turn};
 use crate::flight::{Boarding, Departure, Flights, Landing, Waiter};
-use crate::ports::{CheckSeen, NoEvidence, Prober, Recorder};
+use crate::ports::{CheckSeen, Follower, Landed, NoEvidence, Prober, Recorder};
 use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording, Windows};
 
 /// How the monitor works.
@@ -35,6 +35,7 @@ struct Inner<P, R> {
     flights: Arc<Flights>,
     metrics: Metrics,
     windows: Windows,
+    follower: RwLock<Option<Arc<dyn Follower>>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -68,6 +69,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
             flights: Arc::default(),
             metrics,
             windows: Windows::default(),
+            follower: RwLock::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
@@ -106,6 +108,22 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
                 debug!(check = %check.id, "skipped: the probe before is still running");
                 Launch::Skipped
             }
+        }
+    }
+
+    /// Tells `follower` of every result that is recorded from now on, until the monitor stops.
+    pub fn follow(&self, follower: Arc<dyn Follower>) {
+        self.0.set_follower(Some(follower));
+    }
+
+    /// Starts a probe that is not due yet, unless the check is being probed; nobody waits for it.
+    pub fn probe_off_cycle(&self, check: Arc<CheckSeen>) {
+        if self.0.stopping.is_cancelled() {
+            return;
+        }
+        let departure = self.board(&check, Trigger::Scheduled, SYSTEM_PRINCIPAL);
+        if let Departure::New(boarding, _) = departure {
+            self.spawn(check, Trigger::Scheduled, None, None, boarding);
         }
     }
 
@@ -155,6 +173,8 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
         self.0.stopping.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        // It may hold the monitor.
+        self.0.set_follower(None);
     }
 
     fn board(&self, check: &CheckSeen, trigger: Trigger, principal: &str) -> Departure {
@@ -184,9 +204,17 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
 }
 
 impl<P: Prober, R: Recorder> Inner<P, R> {
+    fn follower(&self) -> Option<Arc<dyn Follower>> {
+        self.follower.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_follower(&self, follower: Option<Arc<dyn Follower>>) {
+        *self.follower.write().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
     async fn fly(
         &self,
-        check: &CheckSeen,
+        check: &Arc<CheckSeen>,
         trigger: Trigger,
         limit: Option<Duration>,
         due: Option<Instant>,
@@ -226,7 +254,7 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
             subject: evidence.subject.clone(),
             outcome: evidence.outcome.clone(),
         };
-        let recording = self
+        let (recording, record) = self
             .record(
                 Write {
                     check: check.id.clone(),
@@ -240,15 +268,20 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 &evidence,
             )
             .await;
-        let check = check.id.clone();
+        if let (Some(follower), Some(record)) = (self.follower(), record) {
+            let (check, outcome) = (Arc::clone(check), evidence.outcome.clone());
+            follower.landed(Landed { check, began: at.minus(took), outcome, record });
+        }
         // What did not land is about something that the check does not watch any more, or old.
         if !matches!(recording, Recording::Refused(_)) {
-            self.windows.push(&check, at, took, &evidence.outcome);
+            self.windows.push(check, at, took, &evidence);
         }
+        let check = check.id.clone();
         Ok(Arc::new(ProbeResult { check, trigger, at, took, evidence, recording }))
     }
 
-    async fn record(&self, write: Write, evidence: &Evidence) -> Recording {
+    /// Also the record that came of it, when it landed.
+    async fn record(&self, write: Write, evidence: &Evidence) -> (Recording, Option<Record>) {
         let check = write.check.clone();
         match self.recorder.record(write).await {
             Ok(Recorded::Applied { from, record, .. }) => {
@@ -266,12 +299,12 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                         }
                     }
                 }
-                Recording::Recorded { from, to }
+                (Recording::Recorded { from, to }, Some(*record))
             }
             Ok(Recorded::Refused(refusal)) => {
                 self.metrics.refuse();
                 debug!(%check, ?refusal, "the result did not land");
-                Recording::Refused(refusal)
+                (Recording::Refused(refusal), None)
             }
             Err(unavailable) => {
                 self.metrics.store_unavailable();
@@ -281,7 +314,7 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 } else {
                     warn!(%check, error = text, "not recorded: the status is held as it was");
                 }
-                Recording::Unavailable(text)
+                (Recording::Unavailable(text), None)
             }
         }
     }

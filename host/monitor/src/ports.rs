@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probehost_model::{CheckId, Thresholds, Timestamp};
+use probehost_model::{CheckId, Outcome, Record, Thresholds, Timestamp};
 use probehost_store::{Recorded, StoreError, Write};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ pub struct CheckSeen {
     pub thresholds: Thresholds,
     /// The target's `updated_at`: the result only lands if it still is this (contract R2).
     pub seen_updated_at: Timestamp,
+    /// Whether its target is managed: its layers are then told apart (contract A4).
+    pub managed: bool,
     /// When the last probe of it ended.
     pub last_attempt_at: Option<Timestamp>,
 }
@@ -85,6 +87,25 @@ impl Recorder for probehost_store::Store {
     }
 }
 
+/// A result that was recorded, for who follows the monitor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Landed {
+    /// The check as it was seen before the probe.
+    pub check: Arc<CheckSeen>,
+    /// When the probe began.
+    pub began: Timestamp,
+    /// What it found.
+    pub outcome: Outcome,
+    /// The record that came of it.
+    pub record: Record,
+}
+
+/// Follows what is recorded.
+pub trait Follower: Send + Sync + 'static {
+    /// Is told of each result once it is committed, by the task of its probe: must not wait.
+    fn landed(&self, landed: Landed);
+}
+
 /// Lists the checks that are probed on schedule: those of targets that are enabled and not
 /// deleted.
 pub trait Listing: Send + Sync + 'static {
@@ -107,6 +128,7 @@ pub(crate) mod tests {
             timeout: Duration::from_secs(10),
             thresholds: Thresholds { failure: 2, inconclusive: 2 },
             seen_updated_at: Timestamp::from_micros(1),
+            managed: false,
             last_attempt_at: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use probehost_model::{CheckId, Measurement, Outcome, Refusal, Status, Timestamp, Trigger};
+use probehost_model::{CheckId, Layer, Measurement, Outcome, Refusal, Status, Timestamp, Trigger};
 use serde::Serialize;
 
 /// A line of a probe's log.
@@ -38,6 +38,8 @@ pub struct Evidence {
     pub subject: String,
     /// What it measured.
     pub measurements: Vec<Measurement>,
+    /// The layers of the target that it speaks of.
+    pub layers: &'static [Layer],
     /// The log that goes with it.
     pub log: Vec<LogLine>,
     /// Its calls of capabilities, in order.

@@ -9,7 +9,7 @@ use crate::history::{self, Failure};
 use crate::observe::{self, Lands, Recorded, Write};
 use crate::rows;
 
-/// Lands what leaves the status as it is, and so leaves no history. None stands for what did
+/// Lands what leaves the status and the reason as they are, and so leaves no history. None stands for what did
 /// not land: it is still to be recorded.
 pub(crate) async fn land_quietly(
     conn: &mut Conn,

@@ -19,12 +19,13 @@ pub(crate) async fn put_target(
     updated_at: Timestamp,
 ) -> Result<(), Failure> {
     let labels = serde_json::to_string(&target.labels)?;
+    let managed = target.managed.as_ref().map(serde_json::to_string).transpose()?;
     conn.execute(
-        "INSERT INTO targets (id, name, labels, enabled, source, updated_at, deleted_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, NULL) \
+        "INSERT INTO targets (id, name, labels, enabled, source, updated_at, managed, \
+         deleted_at) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
          ON CONFLICT (id) DO UPDATE SET name = excluded.name, labels = excluded.labels, \
          enabled = excluded.enabled, source = excluded.source, \
-         updated_at = excluded.updated_at, deleted_at = NULL",
+         updated_at = excluded.updated_at, managed = excluded.managed, deleted_at = NULL",
         &[
             Value::Text(&target.id),
             Value::Text(&target.name),
@@ -32,6 +33,7 @@ pub(crate) async fn put_target(
             Value::Flag(target.enabled),
             Value::Text(target.source.as_str()),
             Value::Whole(updated_at.as_micros()),
+            Value::MaybeText(managed.as_deref()),
         ],
     )
     .await?;

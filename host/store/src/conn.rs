@@ -14,6 +14,7 @@ use crate::dialect::Dialect;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value<'a> {
     Text(&'a str),
+    MaybeText(Option<&'a str>),
     Whole(i64),
     MaybeWhole(Option<i64>),
     Flag(bool),
@@ -138,12 +139,14 @@ where
     DB: Database,
     DB::Arguments: IntoArguments<DB>,
     &'q str: Encode<'q, DB> + Type<DB>,
+    Option<&'q str>: Encode<'q, DB> + Type<DB>,
     i64: Encode<'q, DB> + Type<DB>,
     Option<i64>: Encode<'q, DB> + Type<DB>,
     bool: Encode<'q, DB> + Type<DB>,
 {
     values.iter().fold(sqlx::query(text), |query, value| match *value {
         Value::Text(text) => query.bind(text),
+        Value::MaybeText(text) => query.bind(text),
         Value::Whole(number) => query.bind(number),
         Value::MaybeWhole(number) => query.bind(number),
         Value::Flag(flag) => query.bind(flag),

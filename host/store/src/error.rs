@@ -116,6 +116,9 @@ pub enum StoreError {
     /// The same target, or the same check of a target, is there more than once.
     #[error("{0} is there more than once; give each its own name")]
     Duplicate(String),
+    /// Another host keeps writing the same lifecycle record.
+    #[error("another host keeps changing the lifecycle of the target {0:?}; try again")]
+    Overtaken(String),
     /// A stored value that this version can't read.
     #[error("the store holds {value:?} as {column}, which this version cannot read ({detail})")]
     Unreadable {

@@ -2,6 +2,8 @@
 
 use probehost_model::Action;
 
+use crate::conn::Value;
+
 /// The most rows that one listing gives.
 pub const MAX_PAGE: u32 = 1000;
 
@@ -44,5 +46,38 @@ pub struct AuditFilter {
 impl Default for AuditFilter {
     fn default() -> Self {
         Self { target: None, check: None, action: None, principal: None, before: None, limit: 100 }
+    }
+}
+
+/// A query that is being put together.
+pub(crate) struct Listing<'a> {
+    pub(crate) text: String,
+    pub(crate) values: Vec<Value<'a>>,
+}
+
+impl<'a> Listing<'a> {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), values: Vec::new() }
+    }
+
+    /// Adds a text that ends where a value goes.
+    fn push(&mut self, text: &str, value: Value<'a>) {
+        self.values.push(value);
+        self.text.push_str(&format!("{text} ${}", self.values.len()));
+    }
+
+    /// Narrows it down to one value of a column.
+    pub(crate) fn equal(&mut self, column: &'static str, value: Option<&'a str>) {
+        if let Some(value) = value {
+            self.push(&format!(" AND {column} ="), Value::Text(value));
+        }
+    }
+
+    /// One page, newest first, that ends before a row.
+    pub(crate) fn page(&mut self, before: Option<i64>, limit: u32) {
+        if let Some(before) = before {
+            self.push(" AND id <", Value::Whole(before));
+        }
+        self.push(" ORDER BY id DESC LIMIT", Value::Whole(limit.min(MAX_PAGE).into()));
     }
 }

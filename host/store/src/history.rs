@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use probehost_model::{Action, Timestamp, Trigger};
+use probehost_model::{Action, Change, Timestamp, Trigger};
 use serde::Serialize;
 
 use crate::conn::{Conn, Value};
 use crate::dialect::{self, Column, Dialect, Statement};
+use crate::events::{self, NewEvent};
 use crate::observe::{Recorded, Write, outcome_text};
 use crate::{StoreError, rows};
 
@@ -44,7 +45,7 @@ const AUDIT_COLUMNS: [Column; 10] = [
 static INSERT_AUDIT: Statement = Statement::new(|dialect| insert(dialect, "audit", &AUDIT_COLUMNS));
 
 /// Inserts the rows of the first parameter in their order.
-fn insert(dialect: Dialect, table: &str, columns: &[Column]) -> String {
+pub(crate) fn insert(dialect: Dialect, table: &str, columns: &[Column]) -> String {
     let list = dialect::names(columns);
     // `WHERE true` keeps SQLite from reading an upsert clause into what may follow.
     format!(
@@ -81,35 +82,70 @@ impl<'a> NewAudit<'a> {
         let target = target.into();
         Self(at.as_micros(), principal, action, None, target, None, None, None, outcome, None)
     }
+
+    /// Something was done with a managed target, by whom, and what had asked for it; with the
+    /// states where one led to the other.
+    pub(crate) fn lifecycle(
+        (at, principal, trigger, target): (Timestamp, &'a str, Option<Trigger>, &'a str),
+        action: Action,
+        states: Option<(&'static str, &'static str)>,
+        outcome: String,
+    ) -> Self {
+        let trigger = trigger.map(Trigger::as_str);
+        let (from, to) = states.unzip();
+        let (at, action, target) = (at.as_micros(), action.as_str(), Cow::Borrowed(target));
+        Self(at, principal, action, trigger, target, None, from, to, outcome, None)
+    }
 }
 
-/// Writes audit rows in their order, as the last thing of a transaction.
-pub(crate) async fn audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
-    if new.is_empty() {
+/// Writes audit rows and events in their order, as the last thing of a transaction.
+pub(crate) async fn tell(
+    conn: &mut Conn,
+    audit: &[NewAudit<'_>],
+    told: &[NewEvent<'_>],
+) -> Result<(), Failure> {
+    if audit.is_empty() && told.is_empty() {
         return Ok(());
     }
     lock(conn).await?;
-    insert_audit(conn, new).await
+    insert_audit(conn, audit).await?;
+    events::insert(conn, told).await
 }
 
-async fn insert_audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
-    let new = serde_json::to_string(new)?;
-    conn.execute(INSERT_AUDIT.of(conn.dialect()), &[Value::Text(&new)]).await?;
+/// Writes audit rows in their order, under the lock of the history.
+pub(crate) async fn insert_audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
+    if !new.is_empty() {
+        let new = serde_json::to_string(new)?;
+        conn.execute(INSERT_AUDIT.of(conn.dialect()), &[Value::Text(&new)]).await?;
+    }
     Ok(())
 }
 
-/// Adds the transition and audit rows of a batch, and tells each its transition's id.
+/// Adds the transitions, audit rows and events of a batch, and tells each its transition's id.
 pub(crate) async fn of_batch(
     conn: &mut Conn,
     writes: &[&Write],
     results: &mut [Recorded],
 ) -> Result<(), Failure> {
-    let locked = transitions(conn, writes, results).await?;
+    transitions(conn, writes, results).await?;
     let mut new = Vec::new();
+    let mut told = Vec::new();
     for (write, result) in writes.iter().zip(results.iter()) {
-        let Recorded::Applied { from, record, transition_id, .. } = result else {
+        let Recorded::Applied { from, reason_before, record, transition_id } = result else {
             continue;
         };
+        // E1: when the status or the reason changed.
+        if (*from, *reason_before) != (record.status, record.reason) {
+            let change = Change::Status {
+                check: write.check.check.clone(),
+                from: *from,
+                to: record.status,
+                reason: record.reason,
+                message: record.message.clone(),
+                streak: record.streak,
+            };
+            told.push(NewEvent::new(write.observation.at, &write.check.target, &change)?);
+        }
         let row = |action: Action, outcome, transition| {
             NewAudit(
                 write.observation.at.as_micros(),
@@ -135,15 +171,14 @@ pub(crate) async fn of_batch(
         };
         new.push(row(action, outcome_text(&write.observation.outcome), *transition_id));
     }
-    if locked { insert_audit(conn, &new).await } else { audit(conn, &new).await }
+    tell(conn, &new, &told).await
 }
 
-/// Whether there were any, and so [`lock`] is held.
 async fn transitions(
     conn: &mut Conn,
     writes: &[&Write],
     results: &mut [Recorded],
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let mut new = Vec::new();
     // Attempts of one check get ever later, so check and time name a transition.
     let mut ids = HashMap::new();
@@ -169,7 +204,7 @@ async fn transitions(
         ids.insert((write.check.target.as_str(), write.check.check.as_str(), at), transition_id);
     }
     if new.is_empty() {
-        return Ok(false);
+        return Ok(());
     }
     lock(conn).await?;
     let new = serde_json::to_string(&new)?;
@@ -181,11 +216,12 @@ async fn transitions(
             **id = Some(rows::get(row, 0)?);
         }
     }
-    Ok(true)
+    Ok(())
 }
 
-/// Makes ids grow in the order of commits.
-async fn lock(conn: &mut Conn) -> Result<(), Failure> {
+/// Makes ids grow in the order of commits. Held until the transaction ends; taking it again
+/// does nothing.
+pub(crate) async fn lock(conn: &mut Conn) -> Result<(), Failure> {
     if let Some(lock) = conn.dialect().history_lock() {
         conn.execute(lock, &[]).await?;
     }

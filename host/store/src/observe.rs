@@ -153,8 +153,8 @@ const STORED: &str = "EXISTS (SELECT 1 FROM records AS stored \
 /// The statement. It answers with one row for each observation that landed.
 ///
 /// Its second parameter chooses what lands: with 0 everything that may; with 1 (quiet mode)
-/// only what leaves the status as it is. Such an observation has no transition and, unless it
-/// was by hand, no audit row (contract A2): it is whole by itself, so that the statement needs
+/// only what leaves the status and the reason as they are. Such an observation has no transition,
+/// no event and, unless it was by hand, no audit row (contract A2): it is whole by itself, so that the statement needs
 /// no transaction around it. What stays out is then decided with 0.
 pub(crate) static UPSERT: Statement = Statement::new(|dialect| {
     let sticky: Vec<String> = Reason::ALL
@@ -170,7 +170,9 @@ pub(crate) static UPSERT: Statement = Statement::new(|dialect| {
         .filter(|(column, _)| !matches!(*column, "target_id" | "check_name"))
         .map(|(column, rule)| format!("{column} = {rule}"))
         .collect();
-    let status = rule.iter().find(|(column, _)| *column == "status");
+    let becomes = |name| {
+        rule.iter().find(|(column, _)| *column == name).map_or("", |(_, rule)| rule.as_str())
+    };
     format!(
         "{seen} INSERT INTO records ({columns}) \
          SELECT {first} FROM seen AS excluded CROSS JOIN ({BLANK}) AS records \
@@ -178,13 +180,14 @@ pub(crate) static UPSERT: Statement = Statement::new(|dialect| {
          ON CONFLICT (target_id, check_name) DO UPDATE SET {next} \
          WHERE (records.last_attempt_at IS NULL \
                 OR excluded.last_attempt_at > records.last_attempt_at) \
-             AND ($2 = 0 OR {status} = records.status) \
+             AND ($2 = 0 OR ({status} = records.status AND {reason} = records.reason)) \
          RETURNING target_id, check_name, replaced_status, replaced_reason, {record}",
         seen = dialect.rows_as("seen", &SEEN),
         guard = guard(dialect),
         in_order = dialect.in_order(),
         next = next.join(", "),
-        status = status.map_or("", |(_, rule)| rule.as_str()),
+        status = becomes("status"),
+        reason = becomes("reason"),
         record = RECORD_COLUMNS.join(", "),
     )
 });
@@ -207,7 +210,7 @@ pub(crate) static STANDING: Statement = Statement::new(|dialect| {
 pub(crate) enum Lands {
     /// Everything that may land.
     Always,
-    /// Only what leaves the status as it is.
+    /// Only what leaves the status and the reason as they are.
     Quietly,
 }
 

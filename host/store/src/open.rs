@@ -91,8 +91,16 @@ pub(crate) fn readers(options: &Options) -> Readers {
     }
 }
 
-/// The schema's one migration so far, in the database's own words.
-pub(crate) fn migrations(first: &'static str) -> Vec<Migration> {
-    let text: SqlStr = first.into_sql_str();
-    vec![Migration::new(1, "targets records history".into(), MigrationType::Simple, text, false)]
+/// A change of the schema: what it brings, and the statements.
+pub(crate) type Step = (&'static str, &'static str);
+
+/// The schema's changes in their order, in the database's own words.
+pub(crate) fn migrations(steps: &[Step]) -> Vec<Migration> {
+    let numbered = (1_i64..).zip(steps);
+    numbered
+        .map(|(number, (title, text))| {
+            let text: SqlStr = text.into_sql_str();
+            Migration::new(number, (*title).into(), MigrationType::Simple, text, false)
+        })
+        .collect()
 }

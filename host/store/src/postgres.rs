@@ -8,9 +8,15 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::StoreError;
 use crate::conn::{Conn, Readers, within};
-use crate::open::{Options, Synchronous, migrations};
+use crate::open::{Options, Step, Synchronous, migrations};
 
-const SCHEMA: &str = include_str!("../migrations/postgres/0001_targets_records_history.sql");
+const SCHEMA: [Step; 2] = [
+    (
+        "targets records history",
+        include_str!("../migrations/postgres/0001_targets_records_history.sql"),
+    ),
+    ("lifecycles events", include_str!("../migrations/postgres/0002_lifecycles_events.sql")),
+];
 
 /// The first version that can materialize a common table expression.
 const OLDEST: u32 = 120_000;
@@ -42,7 +48,7 @@ pub(crate) async fn writer(
         return Err(StoreError::Refused { database: options.location.to_string(), detail });
     }
     // Under a lock of the database, so that two hosts that start together don't both do it.
-    Migrator::with_migrations(migrations(SCHEMA))
+    Migrator::with_migrations(migrations(&SCHEMA))
         .run_direct(None, &mut conn, false)
         .await
         .map_err(|error| StoreError::from_migrate(&options.location, &error))?;

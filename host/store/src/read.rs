@@ -6,7 +6,7 @@ use probehost_model::{AuditEntry, CheckId, Record, Target, Timestamp, Transition
 use sqlx::AssertSqlSafe;
 
 use crate::conn::{Row, Value};
-use crate::filter::{AuditFilter, MAX_PAGE, TransitionFilter};
+use crate::filter::{AuditFilter, Listing, TransitionFilter};
 use crate::rows::{self, RECORD_COLUMNS};
 use crate::stored::{self, Stored};
 use crate::{Store, StoreError};
@@ -82,8 +82,7 @@ impl Store {
         query.equal("target_id", filter.target.as_deref());
         query.equal("check_name", filter.check.as_deref());
         query.page(filter.before, filter.limit);
-        let found = self.read(AssertSqlSafe(query.text), &query.values).await?;
-        found.iter().map(transition).collect()
+        self.list(query).await?.iter().map(transition).collect()
     }
 
     /// What was done, newest first.
@@ -100,41 +99,14 @@ impl Store {
         query.equal("action", filter.action.map(|action| action.as_str()));
         query.equal("principal", filter.principal.as_deref());
         query.page(filter.before, filter.limit);
-        let found = self.read(AssertSqlSafe(query.text), &query.values).await?;
-        found.iter().map(audit_entry).collect()
+        self.list(query).await?.iter().map(audit_entry).collect()
     }
 }
 
-/// A query that is being put together.
-struct Listing<'a> {
-    text: String,
-    values: Vec<Value<'a>>,
-}
-
-impl<'a> Listing<'a> {
-    fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), values: Vec::new() }
-    }
-
-    /// Adds a text that ends where a value goes.
-    fn push(&mut self, text: &str, value: Value<'a>) {
-        self.values.push(value);
-        self.text.push_str(&format!("{text} ${}", self.values.len()));
-    }
-
-    /// Narrows it down to one value of a column.
-    fn equal(&mut self, column: &'static str, value: Option<&'a str>) {
-        if let Some(value) = value {
-            self.push(&format!(" AND {column} ="), Value::Text(value));
-        }
-    }
-
-    /// One page, newest first, that ends before a row.
-    fn page(&mut self, before: Option<i64>, limit: u32) {
-        if let Some(before) = before {
-            self.push(" AND id <", Value::Whole(before));
-        }
-        self.push(" ORDER BY id DESC LIMIT", Value::Whole(limit.min(MAX_PAGE).into()));
+impl Store {
+    /// Asks for the rows of a listing.
+    pub(crate) async fn list(&self, query: Listing<'_>) -> Result<Vec<Row>, StoreError> {
+        self.read(AssertSqlSafe(query.text), &query.values).await
     }
 }
 

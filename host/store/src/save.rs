@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use probehost_model::{Check, CheckId, Source, Target, Timestamp};
+use probehost_model::{Change as Told, Check, CheckId, Record, Source, Status, Target, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sqlx::AssertSqlSafe;
 
 use crate::StoreError;
 use crate::change;
 use crate::conn::{Conn, Value};
+use crate::events::NewEvent;
 use crate::history::{self, Failure, NewAudit};
+use crate::lifecycle;
 use crate::stored::{self, Stored};
 
 /// What a save did. Nothing in it: nothing differed.
@@ -57,14 +61,15 @@ pub(crate) async fn apply(conn: &mut Conn, save: &Save) -> Result<SaveReport, Fa
     if let Some(lock) = conn.dialect().save_lock() {
         conn.execute(lock, &[]).await?;
     }
-    let mut saving = Saving { conn, save, audit: Vec::new(), report: SaveReport::default() };
+    let (audit, told) = (Vec::new(), Vec::new());
+    let mut saving = Saving { conn, save, audit, told, report: SaveReport::default() };
     match &save.change {
         Change::Sync { targets, subjects } => saving.sync(targets, subjects).await?,
         Change::Create { target } => saving.create_first(target).await?,
         Change::Replace { target, subjects } => {
-            let stored = saving.live(&target.id).await?.target;
-            if stored.source == Source::File && target.source != Source::File {
-                return Err(StoreError::OfTheFile(stored.id).into());
+            let stored = saving.live(&target.id).await?;
+            if stored.target.source == Source::File && target.source != Source::File {
+                return Err(StoreError::OfTheFile(stored.target.id).into());
             }
             saving.update(&stored, target, subjects).await?;
         }
@@ -74,8 +79,8 @@ pub(crate) async fn apply(conn: &mut Conn, save: &Save) -> Result<SaveReport, Fa
             saving.delete(target, later(stored.target.updated_at, save.now)).await?;
         }
     }
-    let Saving { conn, audit, report, .. } = saving;
-    history::audit(conn, &audit).await?;
+    let Saving { conn, audit, told, report, .. } = saving;
+    history::tell(conn, &audit, &told).await?;
     Ok(report)
 }
 
@@ -84,6 +89,7 @@ struct Saving<'a> {
     conn: &'a mut Conn,
     save: &'a Save,
     audit: Vec<NewAudit<'a>>,
+    told: Vec<NewEvent<'a>>,
     report: SaveReport,
 }
 
@@ -103,7 +109,7 @@ impl<'a> Saving<'a> {
         for target in targets {
             match before.remove(&target.id) {
                 Some(stored) if !stored.deleted => {
-                    self.update(&stored.target, target, subjects).await?;
+                    self.update(&stored, target, subjects).await?;
                 }
                 gone => self.create(target, gone.map(|stored| stored.target.updated_at)).await?,
             }
@@ -144,21 +150,23 @@ impl<'a> Saving<'a> {
             self.report.added.extend(target.checks.iter().map(|check| target.check_id(check)));
         }
         self.report.created.push(target.id.clone());
-        self.tell(&target.id, "created");
+        self.tell(&target.id, "created")?;
         Ok(())
     }
 
     /// A target that is there before and after.
     async fn update(
         &mut self,
-        old: &Target,
+        stored: &Stored,
         new: &'a Target,
         subjects: &HashMap<CheckId, String>,
     ) -> Result<(), Failure> {
+        let old = &stored.target;
         let switched = old.enabled != new.enabled;
         let content = old.name != new.name
             || old.labels != new.labels
             || old.source != new.source
+            || old.managed != as_stored(new.managed.as_ref())
             || !same_checks(old, new);
         if !switched && !content {
             return Ok(());
@@ -183,17 +191,22 @@ impl<'a> Saving<'a> {
                 Some(before) if !same_probe(before, check) => {
                     let subject = subjects.get(&id).map_or("", String::as_str);
                     change::reset_record(self.conn, &id, check, subject, self.save.now).await?;
+                    self.tell_reset(&id, stored.records.get(&check.name))?;
                     self.report.reset.push(id);
                 }
                 Some(_) => {}
             }
         }
+        let runtime = |target: &Target| target.managed.as_ref().map(|m| m.runtime.clone());
+        if runtime(old) != runtime(new) {
+            self.forget_lifecycle(&new.id).await?;
+        }
         self.report.changed.push(new.id.clone());
         if content {
-            self.tell(&new.id, "changed");
+            self.tell(&new.id, "changed")?;
         }
         if switched {
-            self.tell(&new.id, switch(new.enabled));
+            self.tell(&new.id, switch(new.enabled))?;
         }
         Ok(())
     }
@@ -204,17 +217,17 @@ impl<'a> Saving<'a> {
             let at = later(stored.updated_at, self.save.now);
             change::put_target(self.conn, &Target { enabled, ..stored }, at).await?;
             self.report.changed.push(id.to_owned());
-            self.tell(id, switch(enabled));
+            self.tell(id, switch(enabled))?;
         }
         Ok(())
     }
 
     /// Softly: the row stays, so that its id is never another target's (contract R9).
     async fn delete(&mut self, id: &str, at: Timestamp) -> Result<(), Failure> {
+        self.forget_lifecycle(id).await?;
         change::delete_target(self.conn, id, at).await?;
         self.report.deleted.push(id.to_owned());
-        self.tell(id, "deleted");
-        Ok(())
+        self.tell(id, "deleted")
     }
 
     /// A target that is not deleted.
@@ -228,9 +241,36 @@ impl<'a> Saving<'a> {
         stored::assemble(&found)?.into_iter().next().ok_or_else(none)
     }
 
-    fn tell(&mut self, target: &str, outcome: &'static str) {
+    async fn forget_lifecycle(&mut self, target: &str) -> Result<(), Failure> {
+        let told = lifecycle::forget(self.conn, target, self.save.now).await?;
+        self.told.extend(told);
+        Ok(())
+    }
+
+    fn tell(&mut self, target: &str, outcome: &'static str) -> Result<(), Failure> {
         let Save { now, principal, .. } = self.save;
         self.audit.push(NewAudit::target_changed(*now, principal, target.to_owned(), outcome));
+        let change = Told::Target { outcome: outcome.to_owned() };
+        self.told.push(NewEvent::new(*now, target.to_owned(), &change)?);
+        Ok(())
+    }
+
+    /// Nothing is known of the check any more.
+    fn tell_reset(&mut self, id: &CheckId, before: Option<&Record>) -> Result<(), Failure> {
+        let Some(before) = before else { return Ok(()) };
+        if before.status == Status::Unknown && before.reason.is_none() {
+            return Ok(());
+        }
+        let change = Told::Status {
+            check: id.check.clone(),
+            from: before.status,
+            to: Status::Unknown,
+            reason: None,
+            message: String::new(),
+            streak: 0,
+        };
+        self.told.push(NewEvent::new(self.save.now, id.target.clone(), &change)?);
+        Ok(())
     }
 }
 
@@ -277,11 +317,11 @@ fn same_check(old: &Check, new: &Check) -> bool {
 
 /// Whether two states of a check watch the same thing in the same way (contract T7).
 fn same_probe(old: &Check, new: &Check) -> bool {
-    old.kind == new.kind && old.config == as_stored(&new.config)
+    old.kind == new.kind && Some(&old.config) == as_stored(Some(&new.config)).as_ref()
 }
 
-/// A config as it comes back from the store: a fraction may lose its last bit on the way, and
+/// Something as it comes back from the store: a fraction may lose its last bit on the way, and
 /// must not look like a change for it.
-fn as_stored(config: &serde_json::Value) -> serde_json::Value {
-    serde_json::from_str(&config.to_string()).unwrap_or_default()
+fn as_stored<T: Serialize + DeserializeOwned>(new: Option<&T>) -> Option<T> {
+    serde_json::from_str(&serde_json::to_string(new?).ok()?).ok()
 }

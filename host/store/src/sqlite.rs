@@ -9,10 +9,16 @@ use sqlx::sqlite::{
 };
 
 use crate::conn::{Conn, Readers};
-use crate::open::{Options, Synchronous, migrations};
+use crate::open::{Options, Step, Synchronous, migrations};
 use crate::{Location, StoreError};
 
-const SCHEMA: &str = include_str!("../migrations/sqlite/0001_targets_records_history.sql");
+const SCHEMA: [Step; 2] = [
+    (
+        "targets records history",
+        include_str!("../migrations/sqlite/0001_targets_records_history.sql"),
+    ),
+    ("lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
+];
 
 fn connect_options(options: &Options, path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
@@ -43,7 +49,7 @@ pub(crate) async fn writer(options: &Options, path: &Path) -> Result<Conn, Store
         .await
         .map_err(fail)?;
     quick_check(&mut conn, &options.location).await?;
-    Migrator::with_migrations(migrations(SCHEMA))
+    Migrator::with_migrations(migrations(&SCHEMA))
         .run_direct(None, &mut conn, false)
         .await
         .map_err(|error| StoreError::from_migrate(&options.location, &error))?;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use probehost_model::{CheckId, Target, Timestamp};
 use sqlx::SqlSafeStr;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::conn::{Readers, Row, Value};
 use crate::link::Link;
 use crate::save::{Change, Save};
 use crate::writer::{Job, Writer};
-use crate::{Location, Options, Recorded, SaveReport, StoreError, Write, open};
+use crate::{LifecycleWrite, Location, Options, Recorded, SaveReport, StoreError, Write, open};
 
 /// The store. Cheap to clone; every clone is the same store.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ struct Inner {
     location: Location,
     jobs: mpsc::Sender<Job>,
     readers: Readers,
+    /// After each commit of this host that may have brought events.
+    news: watch::Receiver<()>,
     /// None once the writer was awaited.
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -41,9 +43,10 @@ impl Store {
         let conn = open::writer(&options).await?;
         let (jobs, queue) = mpsc::channel(options.queue.max(1));
         let (readers, location) = (open::readers(&options), options.location.clone());
-        let writer = tokio::spawn(Writer::new(Link::new(conn, options)).run(queue));
+        let (told, news) = watch::channel(());
+        let writer = tokio::spawn(Writer::new(Link::new(conn, options), told).run(queue));
         let writer = Mutex::new(Some(writer));
-        Ok(Self { inner: Arc::new(Inner { location, jobs, readers, writer }) })
+        Ok(Self { inner: Arc::new(Inner { location, jobs, readers, news, writer }) })
     }
 
     /// Records one observation: decided by one statement, and committed together with its
@@ -137,6 +140,45 @@ impl Store {
         principal: &str,
     ) -> impl Future<Output = Result<SaveReport, StoreError>> + Send + 'static {
         self.save(Change::Delete { target: target.to_owned() }, now, principal)
+    }
+
+    /// Saves a lifecycle record with its history, in one transaction. Gives whether it landed:
+    /// not when the stored record is not the revision before (another host was faster), or the
+    /// target is deleted or not managed any more.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was saved.
+    pub fn save_lifecycle(
+        &self,
+        write: LifecycleWrite,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Lifecycle(Box::new(write), answer), answered)
+    }
+
+    /// Drops events from before that time; the newest stays.
+    ///
+    /// # Errors
+    /// The database can't be written.
+    pub fn trim_events(
+        &self,
+        before: Timestamp,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Trim(before, answer), answered)
+    }
+
+    /// Changes whenever this host has committed something that events may tell of. Other hosts
+    /// of the same database are not heard.
+    #[must_use]
+    pub fn news(&self) -> watch::Receiver<()> {
+        self.inner.news.clone()
+    }
+
+    /// Whether other hosts may write to the same database.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.inner.location.path().is_none()
     }
 
     fn save(

@@ -12,7 +12,7 @@ use crate::rows;
 
 /// Targets with checks and records, one row per check. A `WHERE` and an `ORDER BY` follow.
 pub(crate) const SELECT: &str = "SELECT targets.id, targets.name, targets.labels, \
-     targets.enabled, targets.source, targets.updated_at, targets.deleted_at, \
+     targets.enabled, targets.source, targets.updated_at, targets.deleted_at, targets.managed, \
      checks.name, checks.kind, checks.role, checks.config, checks.interval_us, \
      checks.timeout_us, checks.failure_threshold, checks.inconclusive_threshold, \
      records.status, records.reason, records.message, records.subject, records.streak, \
@@ -23,7 +23,7 @@ pub(crate) const SELECT: &str = "SELECT targets.id, targets.name, targets.labels
          AND records.check_name = checks.name";
 
 /// Where the columns of a record begin in [`SELECT`].
-const RECORD_AT: usize = 15;
+const RECORD_AT: usize = 16;
 
 /// A target as it is stored.
 pub(crate) struct Stored {
@@ -40,7 +40,7 @@ pub(crate) fn assemble(found: &[Row]) -> Result<Vec<Stored>, StoreError> {
         if all.last().is_none_or(|last| last.target.id != id) {
             all.push(stored(row)?);
         }
-        let (Some(last), Some(name)) = (all.last_mut(), rows::get::<Option<String>>(row, 7)?)
+        let (Some(last), Some(name)) = (all.last_mut(), rows::get::<Option<String>>(row, 8)?)
         else {
             continue;
         };
@@ -60,7 +60,9 @@ fn stored(row: &Row) -> Result<Stored, StoreError> {
         enabled: rows::get(row, 3)?,
         source: rows::word(rows::get(row, 4)?, "source")?,
         updated_at: Timestamp::from_micros(rows::get(row, 5)?),
-        managed: None,
+        managed: rows::get::<Option<&str>>(row, 7)?
+            .map(|text| json(text, "managed"))
+            .transpose()?,
         checks: Vec::new(),
     };
     let deleted = rows::get::<Option<i64>>(row, 6)?.is_some();
@@ -70,14 +72,14 @@ fn stored(row: &Row) -> Result<Stored, StoreError> {
 fn check(row: &Row, name: String) -> Result<Check, StoreError> {
     Ok(Check {
         name,
-        kind: rows::get(row, 8)?,
-        role: rows::word(rows::get(row, 9)?, "role")?,
-        config: json(rows::get(row, 10)?, "config")?,
-        interval: rows::get::<Option<i64>>(row, 11)?.map(span),
-        timeout: span(rows::get(row, 12)?),
+        kind: rows::get(row, 9)?,
+        role: rows::word(rows::get(row, 10)?, "role")?,
+        config: json(rows::get(row, 11)?, "config")?,
+        interval: rows::get::<Option<i64>>(row, 12)?.map(span),
+        timeout: span(rows::get(row, 13)?),
         thresholds: Thresholds {
-            failure: rows::count(rows::get(row, 13)?),
-            inconclusive: rows::count(rows::get(row, 14)?),
+            failure: rows::count(rows::get(row, 14)?),
+            inconclusive: rows::count(rows::get(row, 15)?),
         },
     })
 }

@@ -1,7 +1,8 @@
 //! The one task that writes: takes what has queued up, commits it together, and only then
 //! answers each caller.
 
-use tokio::sync::{mpsc, oneshot};
+use probehost_model::Timestamp;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::batch;
 use crate::conn::Conn;
@@ -9,7 +10,7 @@ use crate::history::Failure;
 use crate::link::Link;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
-use crate::{StoreError, dialect};
+use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle};
 
 /// The most observations that one transaction holds.
 const BATCH: usize = 256;
@@ -19,6 +20,9 @@ const BATCH: usize = 256;
 pub(crate) enum Job {
     Observe(Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>),
     Save(Box<Save>, oneshot::Sender<Result<SaveReport, StoreError>>),
+    Lifecycle(Box<LifecycleWrite>, oneshot::Sender<Result<bool, StoreError>>),
+    /// Drop events from before that time.
+    Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
     /// Take nothing more; end when the queue is empty.
     Close,
 }
@@ -27,16 +31,62 @@ pub(crate) enum Job {
 /// stands all the same (contract R4), so nobody looks whether an answer was taken.
 type Waiting = (Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>);
 
+/// What a transaction does between its begin and its end. It may be tried again.
+trait Work: Sync {
+    type Done: Send;
+
+    fn run(&self, conn: &mut Conn) -> impl Future<Output = Result<Self::Done, Failure>> + Send;
+}
+
+/// Observations that are recorded together; the results are in their order.
+struct Batch<'a>(&'a [&'a Write]);
+
+impl Work for Batch<'_> {
+    type Done = Vec<Recorded>;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        batch::record(conn, self.0).await
+    }
+}
+
+impl Work for Save {
+    type Done = SaveReport;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        save::apply(conn, self).await
+    }
+}
+
+impl Work for LifecycleWrite {
+    type Done = bool;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        lifecycle::apply(conn, self).await
+    }
+}
+
+struct Trim(Timestamp);
+
+impl Work for Trim {
+    type Done = ();
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        events::trim(conn, self.0).await
+    }
+}
+
 /// How often a transaction is tried that another host's got in the way of.
 const TRIES: usize = 3;
 
 pub(crate) struct Writer {
     link: Link,
+    /// Told after each commit that may have brought events.
+    news: watch::Sender<()>,
 }
 
 impl Writer {
-    pub(crate) const fn new(link: Link) -> Self {
-        Self { link }
+    pub(crate) const fn new(link: Link, news: watch::Sender<()>) -> Self {
+        Self { link, news }
     }
 
     /// Writes until it is told to close or every handle is gone, and the queue is empty.
@@ -50,7 +100,14 @@ impl Writer {
                     Job::Save(save, answer) => {
                         // In the order in which they came.
                         self.observe(&mut waiting).await;
-                        let _ = answer.send(self.save(&save).await);
+                        let _ = answer.send(self.transaction(&*save).await);
+                    }
+                    Job::Lifecycle(write, answer) => {
+                        self.observe(&mut waiting).await;
+                        let _ = answer.send(self.transaction(&*write).await);
+                    }
+                    Job::Trim(before, answer) => {
+                        let _ = answer.send(self.transaction(&Trim(before)).await);
                     }
                     Job::Close => queue.close(),
                 }
@@ -86,7 +143,7 @@ impl Writer {
             return;
         }
         let writes: Vec<&Write> = waiting.iter().map(|(write, _)| &**write).collect();
-        match self.transaction(&writes).await {
+        match self.transaction(&Batch(&writes)).await {
             Ok(results) => {
                 for ((_, answer), result) in waiting.drain(..).zip(results) {
                     let _ = answer.send(Ok(result));
@@ -96,7 +153,7 @@ impl Writer {
             // One of them is at fault: each on its own, so that it fails alone.
             Err(_) => {
                 for (write, answer) in waiting.drain(..) {
-                    let result = self.transaction(&[&write]).await;
+                    let result = self.transaction(&Batch(&[&write])).await;
                     let only = result.and_then(|mut all| all.pop().ok_or(StoreError::Closed));
                     let _ = answer.send(only);
                 }
@@ -104,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// Lands what changes no status, as most observations do, by one statement without a
+    /// Lands what changes no status and no reason, as most observations do, by one statement without a
     /// transaction around it; a third of the trips to the connection's thread. What is left
     /// in `waiting` did not land.
     async fn land_quietly(&mut self, waiting: &mut Vec<Waiting>) -> Result<(), StoreError> {
@@ -122,30 +179,25 @@ impl Writer {
         Ok(())
     }
 
-    /// All of `writes` in one transaction, or none. The results are in their order.
-    async fn transaction(&mut self, writes: &[&Write]) -> Result<Vec<Recorded>, StoreError> {
+    /// All that `work` does in one transaction, or nothing of it.
+    async fn transaction<W: Work>(&mut self, work: &W) -> Result<W::Done, StoreError> {
         let mut tries = 1;
         loop {
             let conn = self.link.get().await?;
             let result = match begin(conn).await {
-                Ok(()) => batch::record(conn, writes).await,
+                Ok(()) => work.run(conn).await,
                 Err(error) => Err(error),
             };
             match finish(conn, result).await {
+                Ok(value) => {
+                    self.news.send_replace(());
+                    return Ok(value);
+                }
                 // The database has undone it, and nothing is known of it any more.
                 Err(failure) if tries < TRIES && failure.is_collision() => tries += 1,
-                result => return result.map_err(|failure| self.error(failure)),
+                Err(failure) => return Err(self.error(failure)),
             }
         }
-    }
-
-    async fn save(&mut self, save: &Save) -> Result<SaveReport, StoreError> {
-        let conn = self.link.get().await?;
-        let result = match begin(conn).await {
-            Ok(()) => save::apply(conn, save).await,
-            Err(error) => Err(error),
-        };
-        finish(conn, result).await.map_err(|failure| self.error(failure))
     }
 
     fn error(&mut self, failure: Failure) -> StoreError {

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::certs::{Ca, CertError};
 use crate::installed;
 use crate::process::{Process, ProcessError};
 
@@ -36,6 +37,9 @@ pub enum DockerError {
     /// Its folder, its socket or its image could not be used.
     #[error("could not use the engine's folder or socket: {0}")]
     Io(#[from] io::Error),
+    /// Its certificates could not be made.
+    #[error(transparent)]
+    Certificate(#[from] CertError),
     /// The process went wrong.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -67,19 +71,47 @@ pub struct Docker {
     dir: TempDir,
     /// None while it is killed.
     process: Option<Process>,
+    /// With TLS: its port on 127.0.0.1, once it runs.
+    tls: Option<u16>,
 }
 
 impl Docker {
     /// Starts one and gives it [`IMAGE`].
     pub fn start() -> Result<Self, DockerError> {
+        let mut docker = Self::new()?;
+        docker.run()?;
+        docker.import()?;
+        Ok(docker)
+    }
+
+    /// As [`start`](Self::start), and it listens on a port too, for clients of this authority.
+    pub fn start_with_tls(ca: &Ca) -> Result<Self, DockerError> {
+        let mut docker = Self::new()?;
+        let identity = ca.good()?;
+        for (name, text) in [
+            ("ca.pem", ca.pem()),
+            ("cert.pem", identity.cert_pem()),
+            ("key.pem", identity.key_pem()),
+        ] {
+            fs::write(docker.dir.path().join(name), text)?;
+        }
+        docker.tls = Some(0);
+        docker.run()?;
+        docker.import()?;
+        Ok(docker)
+    }
+
+    fn new() -> Result<Self, DockerError> {
         let dir = tempfile::Builder::new().prefix("docker-test-").tempdir()?;
         // Others may come to the socket, and be refused by it.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755))?;
         fs::write(dir.path().join("daemon.json"), "{}")?;
-        let mut docker = Self { dir, process: None };
-        docker.run()?;
-        docker.import()?;
-        Ok(docker)
+        Ok(Self { dir, process: None, tls: None })
+    }
+
+    /// Its port on 127.0.0.1, when it speaks TLS.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.tls
     }
 
     /// The engine's socket.
@@ -106,8 +138,23 @@ impl Docker {
             .arg(format!("--host=unix://{}", self.socket().display()))
             .args(["--iptables=false", "--ip6tables=false", "--bridge=none"])
             .args(["--ip-forward=false", "--ip-masq=false", "--storage-driver=overlay2"]);
+        if self.tls.is_some() {
+            command.args(["--tlsverify", "--host=tcp://127.0.0.1:0"]);
+            for (option, name) in
+                [("--tlscacert", "ca.pem"), ("--tlscert", "cert.pem"), ("--tlskey", "key.pem")]
+            {
+                command.arg(format!("{option}={}", place.join(name).display()));
+            }
+        }
         let mut process = Process::start(&mut command)?;
-        process.wait_for_line(START_LIMIT, |line| line.contains("API listen on").then_some(()))?;
+        let socket = format!("API listen on {}", self.socket().display());
+        process.wait_for_line(START_LIMIT, |line| line.contains(&socket).then_some(()))?;
+        if let Some(port) = &mut self.tls {
+            *port = process.wait_for_line(START_LIMIT, |line| {
+                let (_, address) = line.split_once("API listen on 127.0.0.1:")?;
+                address.trim_end_matches('"').parse().ok()
+            })?;
+        }
         self.process = Some(process);
         Ok(())
     }

@@ -17,6 +17,7 @@ pub mod probehost;
 pub mod process;
 pub mod raw;
 pub mod redis;
+pub mod sse;
 pub mod ssh;
 pub mod udp;
 pub mod upstream;

@@ -11,23 +11,24 @@ use super::engine::Engine;
 use super::types::ErrorKind;
 use crate::egress::Denied;
 use crate::run::CallResult;
+use crate::tls;
 
 /// A call that failed; the call itself knows the time.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) kind: ErrorKind,
-    pub(super) message: String,
+pub(crate) struct Failure {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
     denied: Option<Box<Denied>>,
 }
 
 impl Failure {
-    pub(super) fn new(kind: ErrorKind, message: impl Display) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Display) -> Self {
         // A message can hold what a guest or an engine has written.
         Self { kind, message: sanitize(&message.to_string()), denied: None }
     }
 
     /// The engine did not answer until the deadline.
-    pub(super) fn silent(engine: &Engine, waited: &str) -> Self {
+    pub(crate) fn silent(engine: &Engine, waited: &str) -> Self {
         Self::new(
             ErrorKind::Timeout,
             format_args!("the container engine at {engine} does not answer: {waited}"),
@@ -35,14 +36,15 @@ impl Failure {
     }
 
     /// An answer in which there is nothing of a container.
-    pub(super) fn without_state(engine: &Engine, name: &str) -> Self {
+    pub(crate) fn without_state(engine: &Engine, name: &str) -> Self {
         Self::new(
             ErrorKind::Protocol,
             format_args!("{engine} does not say what state the container {name} is in"),
         )
     }
 
-    pub(super) fn of(engine: &Engine, name: &str, error: Library) -> Self {
+    /// What became of `asked`, such as `the question for web`, which is about the container `name`.
+    pub(crate) fn of(engine: &Engine, asked: &str, name: &str, error: Library) -> Self {
         match error {
             Library::DockerResponseServerError { status_code: 404, message } => {
                 // Whatever else listens there answers 404 too, and engines name the container.
@@ -60,16 +62,18 @@ impl Failure {
                 Self::new(ErrorKind::Forbidden, text)
             }
             Library::DockerResponseServerError { status_code: status, message } => {
-                let kind = if status >= 500 { ErrorKind::Engine } else { ErrorKind::Protocol };
+                // 409: what is asked for does not go with the state that the container is in.
+                let able = status < 500 && status != 409;
+                let kind = if able { ErrorKind::Protocol } else { ErrorKind::Engine };
                 Self::new(
                     kind,
                     format_args!(
-                        "the container engine at {engine} answered {status} to the question for \
-                         {name}: {message}"
+                        "the container engine at {engine} answered {status} to {asked}: {message}"
                     ),
                 )
             }
             Library::SocketNotFoundError(_) => Self::no_socket(engine),
+            Library::IOError { err } => Self::io(engine, &err),
             Library::RequestTimeoutError => Self::silent(engine, "its client gave up"),
             Library::JsonDataError { .. } | Library::JsonSerdeError { .. } => Self::new(
                 ErrorKind::Protocol,
@@ -96,6 +100,10 @@ impl Failure {
     }
 
     fn io(engine: &Engine, error: &io::Error) -> Self {
+        if let Some((message, refused)) = tls::refusal_within(&engine.to_string(), error) {
+            let kind = if refused { ErrorKind::Forbidden } else { ErrorKind::Unreachable };
+            return Self::new(kind, message);
+        }
         match error.kind() {
             io::ErrorKind::NotFound => Self::no_socket(engine),
             io::ErrorKind::PermissionDenied => Self::new(
@@ -127,7 +135,7 @@ impl Failure {
     }
 
     /// For the trace.
-    pub(super) fn result(&self) -> CallResult {
+    pub(crate) fn result(&self) -> CallResult {
         match &self.denied {
             Some(denied) => CallResult::Denied {
                 endpoint: denied.endpoint.clone(),

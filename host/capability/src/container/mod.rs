@@ -4,8 +4,9 @@
 //! its own, and it reads only (contract C1): there is nothing here that changes a container.
 
 mod engine;
-mod error;
+pub(crate) mod error;
 mod read;
+mod tls;
 mod types;
 
 use probehost_model::{Endpoint, sanitize};
@@ -14,6 +15,7 @@ use crate::egress::Egress;
 use crate::run::{ActiveCall, CallResult, Phase, Run};
 
 pub use engine::{Engine, EngineError};
+pub use tls::Tls;
 pub use types::{Error, ErrorKind, Health, Report, State};
 
 use error::Failure;
@@ -60,27 +62,30 @@ impl Containers {
     }
 
     async fn work(&self, call: &ActiveCall<'_>, name: &str) -> Result<Report, Failure> {
-        // It becomes a part of a path, so it must be what engines take for a name.
-        if !is_name(name) {
-            return Err(Failure::new(
-                ErrorKind::Invalid,
-                format_args!(
-                    "{name:?} is not the name or the id of a container; those have letters, \
-                     digits, '_', '.' and '-', and begin with a letter or a digit"
-                ),
-            ));
-        }
+        check_name(name)?;
         Egress::check(call, &Endpoint::Container(name.to_owned()))?;
         call.begin_hop(self.engine.to_string());
         call.enter(Phase::FirstByte);
-        let client =
-            self.engine.client().map_err(|error| Failure::of(&self.engine, name, error))?;
-        let answer = client
-            .inspect_container(name, None)
-            .await
-            .map_err(|error| Failure::of(&self.engine, name, error))?;
+        let asked = format!("the question for {name}");
+        let failed = |error| Failure::of(&self.engine, &asked, name, error);
+        let client = self.engine.client().map_err(failed)?;
+        let answer = client.inspect_container(name, None).await.map_err(failed)?;
         read::report(answer).ok_or_else(|| Failure::without_state(&self.engine, name))
     }
+}
+
+/// Refuses what engines don't take for a name: it becomes a part of a path.
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ErrorKind::Invalid,
+        format_args!(
+            "{name:?} is not the name or the id of a container; those have letters, digits, '_', \
+             '.' and '-', and begin with a letter or a digit"
+        ),
+    ))
 }
 
 fn is_name(text: &str) -> bool {

@@ -55,7 +55,7 @@ impl Failure {
 
     /// A TLS handshake with `peer` that came to nothing.
     pub(super) fn handshake(peer: &str, error: &io::Error) -> Self {
-        let Some(tls) = tls_error(error) else {
+        let Some(tls) = tls::within(error) else {
             return Self::io(peer, "during the TLS handshake", error);
         };
         let Refusal { message, certificate } = tls::refusal(peer, tls);
@@ -77,7 +77,7 @@ impl Failure {
         let mut source = error.source();
         while let Some(inner) = source {
             if let Some(io) = inner.downcast_ref::<io::Error>() {
-                return match tls_error(io) {
+                return match tls::within(io) {
                     Some(tls) => Self::new(ErrorKind::Tls, tls::refusal(peer, tls).message),
                     None => Self::io(peer, doing, io),
                 };
@@ -140,9 +140,4 @@ impl Failure {
             None => CallResult::Failed(self.message.clone()),
         }
     }
-}
-
-/// The error of the TLS layer inside one of input and output.
-fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
-    error.get_ref()?.downcast_ref()
 }

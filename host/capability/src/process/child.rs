@@ -4,13 +4,14 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child as Started, ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout_at;
 
 use super::MAX_OUTPUT_BYTES;
 use super::error::Failure;
-use super::group::Group;
+use super::group::{Group, Others};
+use super::programs::Program;
 use super::types::{Error, ErrorKind, Exit};
 use crate::log::{Level, MAX_LINE_BYTES};
 use crate::run::{ActiveCall, CallResult, Phase, Run};
@@ -47,17 +48,16 @@ struct Complaints {
 }
 
 impl Child {
-    pub(super) fn new(run: Run, name: &str, mut started: Started) -> io::Result<Self> {
-        let (input, output) = (started.stdin.take(), started.stdout.take());
-        let complaints = Complaints { stream: started.stderr.take(), line: Vec::new() };
-        Ok(Self {
+    pub(super) fn new(run: Run, name: &str, program: Program) -> Self {
+        let Program { group, input, output, complaints, secrets: _ } = program;
+        Self {
             run,
             name: name.to_owned(),
             input,
             output: Output { stream: output, waiting: Vec::new(), read: 0 },
-            complaints,
-            group: Group::new(started)?,
-        })
+            complaints: Complaints { stream: complaints, line: Vec::new() },
+            group,
+        }
     }
 
     /// Writes all of it to the program's standard input, at most until the run's deadline.
@@ -193,7 +193,7 @@ impl Child {
 
     async fn end(&mut self) -> Result<Exit, Failure> {
         let Self { output, complaints, run, name, group, .. } = self;
-        let mut end = std::pin::pin!(group.end());
+        let mut end = std::pin::pin!(group.end(Others::Die));
         let status = loop {
             tokio::select! {
                 biased;

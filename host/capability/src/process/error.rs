@@ -11,25 +11,25 @@ use crate::run::CallResult;
 
 /// A call that failed.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     kind: ErrorKind,
     message: String,
     denied: Option<Box<Denied>>,
 }
 
 impl Failure {
-    pub(super) fn new(kind: ErrorKind, message: impl Display) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Display) -> Self {
         // A message can hold what a guest has written.
         Self { kind, message: sanitize(&message.to_string()), denied: None }
     }
 
     /// The system did not let this host do it.
-    pub(super) fn host(name: &str, what: &str, error: &io::Error) -> Self {
+    pub(crate) fn host(name: &str, what: &str, error: &io::Error) -> Self {
         Self::new(ErrorKind::Host, format_args!("the command {name} could not {what}: {error}"))
     }
 
     /// For the trace.
-    pub(super) fn result(&self) -> CallResult {
+    pub(crate) fn result(&self) -> CallResult {
         match &self.denied {
             Some(denied) => CallResult::Denied {
                 endpoint: denied.endpoint.clone(),

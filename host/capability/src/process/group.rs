@@ -7,9 +7,18 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// What becomes of those that the leader leaves behind when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// They are killed.
+    Die,
+    /// They go on.
+    Live,
+}
+
 /// A child that leads a group of its own, and that group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     child: Child,
     leader: Pid,
     /// The leader was waited for, so its id, and the group's, may be another's by now.
@@ -23,12 +32,12 @@ impl Group {
         Ok(Self { child, leader, reaped: None })
     }
 
-    /// Waits for the leader's end, and then kills what it has left behind.
-    pub(super) async fn end(&mut self) -> io::Result<ExitStatus> {
+    /// Waits for the leader's end.
+    pub(crate) async fn end(&mut self, others: Others) -> io::Result<ExitStatus> {
         // Before the first look, so that no end is missed.
         let mut news = signal(SignalKind::child())?;
         loop {
-            if let Some(status) = self.look()? {
+            if let Some(status) = self.look(others)? {
                 return Ok(status);
             }
             news.recv().await;
@@ -36,7 +45,7 @@ impl Group {
     }
 
     /// How the leader ended; none when it has not.
-    fn look(&mut self) -> io::Result<Option<ExitStatus>> {
+    fn look(&mut self, others: Others) -> io::Result<Option<ExitStatus>> {
         if self.reaped.is_some() {
             return Ok(self.reaped);
         }
@@ -45,7 +54,9 @@ impl Group {
         if waitid(WaitId::Pid(self.leader), only_look)?.is_none() {
             return Ok(None);
         }
-        self.kill();
+        if others == Others::Die {
+            self.kill();
+        }
         self.reaped = self.child.try_wait()?;
         Ok(self.reaped)
     }

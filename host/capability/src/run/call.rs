@@ -190,6 +190,11 @@ impl Active {
         }
     }
 
+    pub(super) fn receive(&mut self, bytes: usize, now: Instant) {
+        self.advance(Phase::FirstByte, Phase::Body, now);
+        self.received = self.received.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
     pub(super) fn advance(&mut self, from: Phase, to: Phase, now: Instant) {
         if self.phase == from {
             self.enter(to, now);
@@ -297,17 +302,6 @@ impl<'a> ActiveCall<'a> {
     pub(crate) fn enter(&self, phase: Phase) {
         let now = Instant::now();
         self.with(|active| active.enter(phase, now));
-    }
-
-    /// Notes that bytes of the answer have come.
-    pub(crate) fn received(&self, bytes: usize) {
-        self.with(|active| {
-            if active.phase == Phase::FirstByte {
-                active.enter(Phase::Body, Instant::now());
-            }
-            active.received =
-                active.received.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-        });
     }
 
     /// The current phase.

@@ -42,6 +42,11 @@ impl fmt::Debug for Secrets {
 pub struct Secret(String);
 
 impl Secret {
+    #[cfg(test)]
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// The text, for whoever puts it on the wire.
     #[must_use]
     pub fn expose(&self) -> &str {

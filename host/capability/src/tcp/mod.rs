@@ -58,8 +58,9 @@ struct Tls {
 impl Tcp {
     pub(crate) fn new(egress: Arc<Egress>, roots: &Roots) -> Result<Self, SetupError> {
         let judge = tls::judge(roots)?;
-        let verifying = judge.clone().map(|judge| tls::verifying(judge, &[])).transpose()?;
-        let tls = Tls { judge, verifying, inspecting: tls::inspecting()? };
+        let begun = judge.clone().map(tls::verifying).transpose()?;
+        let verifying = begun.map(|begun| tls::for_probes(begun, &[]));
+        let tls = Tls { judge, verifying, inspecting: tls::for_probes(tls::inspecting()?, &[]) };
         Ok(Self { egress, tls: Arc::new(tls) })
     }
 

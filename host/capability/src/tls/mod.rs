@@ -1,27 +1,27 @@
 //! TLS: what is trusted, and what is said when a handshake fails.
 
 mod certificate;
+mod verifier;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use probehost_model::Timestamp;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, InvalidMessage,
-    OtherError, RootCertStore, SignatureScheme,
-};
-
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::{AlertDescription, CertificateError, InvalidMessage, OtherError, RootCertStore};
 
 use crate::SetupError;
 
 pub use certificate::{Certificate, Details};
 pub(crate) use certificate::{details, read};
+pub(crate) use verifier::{for_probes, inspecting, judge, judge_of, verifying};
+
+use verifier::Refused;
 
 /// The certificates that are trusted.
 #[derive(Debug, Clone)]
@@ -36,64 +36,29 @@ impl Roots {
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         for path in files {
-            let bad = |why: String| SetupError::RootFile { path: path.clone(), why };
-            let mut found = false;
-            for certificate in
-                CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?
-            {
-                let certificate = certificate.map_err(|error| bad(error.to_string()))?;
-                store.add(certificate).map_err(|error| bad(error.to_string()))?;
-                found = true;
-            }
-            if !found {
-                return Err(bad("there is no certificate in it".to_owned()));
-            }
+            add(&mut store, path)
+                .map_err(|why| SetupError::RootFile { path: path.clone(), why })?;
         }
+        Ok(Self(Arc::new(store)))
+    }
+
+    /// Those in this file alone.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, String> {
+        let mut store = RootCertStore::empty();
+        add(&mut store, path)?;
         Ok(Self(Arc::new(store)))
     }
 }
 
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
-
-/// What judges certificates; None when nothing is trusted, so that no server could be.
-pub(crate) fn judge(roots: &Roots) -> Result<Option<Arc<WebPkiServerVerifier>>, rustls::Error> {
-    if roots.0.is_empty() {
-        return Ok(None);
+/// Adds the certificates of a file, of which there has to be one.
+fn add(store: &mut RootCertStore, path: &Path) -> Result<(), String> {
+    let mut found = false;
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        store.add(certificate).map_err(|error| error.to_string())?;
+        found = true;
     }
-    WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots.0), provider())
-        .build()
-        .map(Some)
-        .map_err(|error| rustls::Error::General(error.to_string()))
-}
-
-/// One configuration for all calls that take only a certificate that `judge` finds good.
-pub(crate) fn verifying(
-    judge: Arc<WebPkiServerVerifier>,
-    alpn: &[&str],
-) -> Result<Arc<ClientConfig>, rustls::Error> {
-    config(Arc::new(Verifier(judge)), alpn)
-}
-
-/// One configuration for all calls that take any certificate.
-pub(crate) fn inspecting() -> Result<Arc<ClientConfig>, rustls::Error> {
-    config(Arc::new(AnyCertificate(provider())), &[])
-}
-
-fn config(
-    verifier: Arc<dyn ServerCertVerifier>,
-    alpn: &[&str],
-) -> Result<Arc<ClientConfig>, rustls::Error> {
-    let mut config = ClientConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-    // Each probe has to see the certificate that the server has now.
-    config.resumption = Resumption::disabled();
-    Ok(Arc::new(config))
+    if found { Ok(()) } else { Err("there is no certificate in it".to_owned()) }
 }
 
 /// Why the certificates that a server showed are not good for `name`; None when they are.
@@ -120,97 +85,16 @@ pub(crate) fn untrusting(peer: &str) -> String {
     )
 }
 
-/// Takes every certificate, as long as the server has its key.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+/// The error of the TLS layer inside one of input and output.
+pub(crate) fn within(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
 }
 
-/// Decides as webpki does, and hands out the certificate that was refused: its dates are what
-/// people want to know of it, and rustls keeps only those that were good.
-#[derive(Debug)]
-struct Verifier(Arc<WebPkiServerVerifier>);
-
-/// A certificate that was refused.
-#[derive(Debug, thiserror::Error)]
-#[error("{cause}")]
-struct Refused {
-    cause: rustls::Error,
-    certificate: CertificateDer<'static>,
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.0
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|cause| {
-                let certificate = end_entity.clone().into_owned();
-                let refused = OtherError(Arc::new(Refused { cause, certificate }));
-                rustls::Error::InvalidCertificate(CertificateError::Other(refused))
-            })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
+/// What is said where the layer beneath `error` is TLS, and whether the peer refused this client.
+pub(crate) fn refusal_within(peer: &str, error: &io::Error) -> Option<(String, bool)> {
+    let tls = within(error)?;
+    let refused = matches!(tls, rustls::Error::AlertReceived(_));
+    Some((refusal(peer, tls).message, refused))
 }
 
 /// What is said of a handshake that failed.
@@ -301,6 +185,9 @@ fn alert_text(alert: AlertDescription) -> String {
         AlertDescription::ProtocolVersion => "no TLS version in common".to_owned(),
         AlertDescription::UnrecognisedName => "it does not know the name".to_owned(),
         AlertDescription::CertificateRequired => "it wants a client certificate".to_owned(),
+        AlertDescription::UnknownCA | AlertDescription::BadCertificate => {
+            "it does not trust the client certificate".to_owned()
+        }
         AlertDescription::NoApplicationProtocol => "it does not offer HTTP/1.1".to_owned(),
         other => format!("{other:?}"),
     }

@@ -187,6 +187,7 @@ impl Ours {
             timeout: Duration::from_secs(10),
             thresholds: THRESHOLDS,
             seen_updated_at: Timestamp::from_micros(0),
+            managed: false,
             last_attempt_at: None,
         };
         let request = Request {

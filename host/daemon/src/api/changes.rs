@@ -21,7 +21,7 @@ pub(crate) async fn create(
     State(api): State<Api>,
     body: Body,
 ) -> Result<impl IntoResponse, ApiError> {
-    let id = api.saver.create(&json(&body?)?, PRINCIPAL).await?;
+    let id = api.saver.create(json(&body?)?, PRINCIPAL).await?;
     let at = [(header::LOCATION, format!("/api/v1/targets/{id}"))];
     Ok((StatusCode::CREATED, at, Json(view_of(&api, id).await?)))
 }

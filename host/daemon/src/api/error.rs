@@ -5,6 +5,8 @@ use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use probehost_config::FieldError;
+use probehost_healer::AskError;
+use probehost_model::lifecycle::Refused;
 use probehost_monitor::ProbeError;
 use probehost_store::StoreError;
 use serde::Serialize;
@@ -17,6 +19,15 @@ pub(crate) enum ApiError {
     /// No target of that id.
     #[error("there is no target {0:?}; GET /api/v1/targets lists them")]
     NoTarget(String),
+    /// The target is only watched.
+    #[error("the target {0:?} is not managed; give it a runtime, [targets.runtime]")]
+    NotManaged(String),
+    /// What was asked of a managed target is not done.
+    #[error(transparent)]
+    Ask(AskError),
+    /// No room for another event stream.
+    #[error("{0} event streams are open, and that is all there can be; close some")]
+    TooManyStreams(usize),
     /// The target has no check of that name.
     #[error("the target {target:?} has no check {check:?}; it has {known}")]
     NoCheck {
@@ -87,6 +98,10 @@ impl ApiError {
         match self {
             Self::NoTarget(_) => (StatusCode::NOT_FOUND, "no-such-target"),
             Self::NoCheck { .. } => (StatusCode::NOT_FOUND, "no-such-check"),
+            Self::NotManaged(_) => (StatusCode::NOT_FOUND, "not-managed"),
+            Self::Ask(error) => (StatusCode::CONFLICT, ask_code(error)),
+            Self::TooManyStreams(_) => (StatusCode::SERVICE_UNAVAILABLE, "too-many-streams"),
+            Self::Change(ChangeError::Broken(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             Self::NoRoute(_) => (StatusCode::NOT_FOUND, "no-such-path"),
             Self::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed"),
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "bad-request"),
@@ -130,8 +145,30 @@ impl From<ChangeError> for ApiError {
     fn from(error: ChangeError) -> Self {
         match error {
             ChangeError::Store(error) => error.into(),
-            fields @ ChangeError::Fields(_) => Self::Change(fields),
+            other => Self::Change(other),
         }
+    }
+}
+
+impl From<AskError> for ApiError {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Store(error) => error.into(),
+            AskError::NotManaged(id) => Self::NotManaged(id),
+            other => Self::Ask(other),
+        }
+    }
+}
+
+const fn ask_code(error: &AskError) -> &'static str {
+    match error {
+        AskError::Disabled(_) => "target-disabled",
+        AskError::Refused(Refused::Restarting { .. }) => "restarting",
+        AskError::Refused(Refused::Quarantined) => "quarantined",
+        AskError::Refused(Refused::NotQuarantined(_)) => "not-quarantined",
+        AskError::Refused(Refused::Updating) => "updating",
+        AskError::Refused(Refused::NotUpdating(_)) => "not-updating",
+        AskError::NotManaged(_) | AskError::Store(_) | AskError::Gone(_) => "gone",
     }
 }
 

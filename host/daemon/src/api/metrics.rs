@@ -15,6 +15,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::Api;
 use super::error::ApiError;
+use super::instance_metrics::of_instances;
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -47,6 +48,8 @@ pub(crate) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError
     };
     let mut text = String::new();
     encode_registry(&mut text, &api.registry).map_err(failed)?;
+    let instances = api.healer.instances();
+    encode_registry(&mut text, &of_instances(&instances)).map_err(failed)?;
     match api.store.targets().await {
         Ok(targets) => {
             encode_registry(&mut text, &of_checks(&api, &targets)).map_err(failed)?;

@@ -1,12 +1,17 @@
-//! The HTTP API: what is known, what changed, changes of targets, and a probe by hand.
+//! The HTTP API: what is known, what changes, changes of targets, probes by hand, and managed
+//! targets.
 //!
 //! Thin: parse, call, render. Loopback only (see [`guard`]).
 
 mod changes;
 mod error;
+mod events;
 mod guard;
 mod health;
 mod history;
+mod instance_metrics;
+mod instance_view;
+mod instances;
 mod metrics;
 mod plugins;
 mod probe;
@@ -15,6 +20,7 @@ mod view;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::routing::{get, post};
@@ -26,8 +32,10 @@ use probehost_store::Store;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-use crate::app::{Known, ReloadState, SandboxProber, Saver};
+use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
 use error::ApiError;
+
+pub(crate) use events::Streams;
 
 pub(crate) use view::{CheckView, TargetView};
 
@@ -43,6 +51,10 @@ pub(crate) struct Api {
     pub(crate) monitor: Monitor<Arc<SandboxProber>, Store>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) saver: Arc<Saver>,
+    pub(crate) healer: HostHealer,
+    /// How long a router may go by a snapshot of the pool.
+    pub(crate) pool_ttl: Duration,
+    pub(crate) streams: Streams,
     pub(crate) known: Known,
     pub(crate) reload: ReloadState,
     pub(crate) registry: Arc<Registry>,
@@ -86,7 +98,15 @@ fn router(api: Api) -> Router {
         .route("/targets/{id}/checks/{name}/probe", post(probe::probe))
         .route("/transitions", get(history::transitions))
         .route("/audit", get(history::audit))
-        .route("/plugins", get(plugins::list));
+        .route("/plugins", get(plugins::list))
+        .route("/events", get(events::events))
+        .route("/health/instances", get(instances::list))
+        .route("/health/instances/{id}", get(instances::one))
+        .route("/health/instances/{id}/restart", post(instances::restart))
+        .route("/health/instances/{id}/quarantine", post(instances::quarantine))
+        .route("/health/instances/{id}/release", post(instances::release))
+        .route("/health/instances/{id}/update", post(instances::update))
+        .route("/health/pool", get(instances::pool));
     Router::new()
         .nest("/api/v1", v1)
         .route("/healthz", get(health::healthz))

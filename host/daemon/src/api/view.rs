@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use probehost_model::{
-    Action, AuditEntry, Check, CheckId, Reason, Record, Role, Source, Status, Target, Timestamp,
-    Transition, Trigger, WindowSummary,
+    Action, AuditEntry, Check, CheckId, Reason, Record, Role, Runtime, Source, Status, Target,
+    Timestamp, Transition, Trigger, WindowSummary,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::instance_view::LifecycleView;
 use crate::app::CLOCK_TOLERANCE;
 
 /// A target with the state of its checks.
@@ -23,6 +24,12 @@ pub(crate) struct TargetView {
     /// The worst of its checks: `unhealthy`, then `unknown`, then `healthy`.
     pub(crate) status: Status,
     pub(crate) updated_at: String,
+    /// How a managed target is restarted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) runtime: Option<Runtime>,
+    /// When it is, and when no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lifecycle: Option<LifecycleView>,
     pub(crate) checks: Vec<CheckView>,
 }
 
@@ -124,6 +131,8 @@ impl TargetView {
             source: target.source,
             status: worst(checks.iter().map(|check| check.status)),
             updated_at: target.updated_at.to_string(),
+            runtime: target.managed.as_ref().map(|managed| managed.runtime.clone()),
+            lifecycle: target.managed.map(|managed| managed.policy.into()),
             checks,
         }
     }

@@ -9,8 +9,11 @@ use probehost_monitor::Metrics;
 use probehost_store::{SaveReport, Store, StoreError};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
+use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+use super::healing::{self, HostHealer};
 use super::kinds::{Kinds, clamp_text};
 use super::listing::check_seen;
 use super::planning::Planned;
@@ -27,6 +30,9 @@ pub(crate) struct Saver {
     pub(crate) monitor: HostMonitor,
     pub(crate) schedule: Arc<HostSchedule>,
     pub(crate) metrics: Metrics,
+    pub(crate) healer: HostHealer,
+    /// The saves under way: each is seen through, also when who asked for it has gone.
+    pub(crate) tasks: TaskTracker,
 }
 
 /// Why a target was not changed.
@@ -37,6 +43,9 @@ pub(crate) enum ChangeError {
     Fields(Vec<FieldError>),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The save broke off; whether it stands has to be looked up.
+    #[error("the save broke off ({0}); look whether it stands")]
+    Broken(String),
 }
 
 fn summary(count: usize) -> String {
@@ -46,48 +55,86 @@ fn summary(count: usize) -> String {
 
 impl Saver {
     /// Adds the target that `body` describes. Gives its id.
-    pub(crate) async fn create(&self, body: &Value, by: &str) -> Result<String, ChangeError> {
-        let current = self.current.lock().await;
-        let (target, _) = self.judge(&current, body).await?;
-        let id = target.id.clone();
-        let now = self.monitor.clock().now();
-        self.follow(&self.store.create_target(target, now, by).await?).await;
-        Ok(id)
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        body: Value,
+        by: &'static str,
+    ) -> Result<String, ChangeError> {
+        let saver = Arc::clone(self);
+        self.see_through(async move {
+            let current = saver.current.lock().await;
+            let (target, _) = saver.judge(&current, &body).await?;
+            let id = target.id.clone();
+            let now = saver.monitor.clock().now();
+            saver.follow(&saver.store.create_target(target, now, by).await?).await;
+            Ok(id)
+        })
+        .await
     }
 
     /// Makes the target what `body` describes.
-    pub(crate) async fn replace(&self, id: &str, body: Value, by: &str) -> Result<(), ChangeError> {
+    pub(crate) async fn replace(
+        self: &Arc<Self>,
+        id: &str,
+        body: Value,
+        by: &'static str,
+    ) -> Result<(), ChangeError> {
         let body = with_id(id, body)?;
-        let current = self.current.lock().await;
-        // Before anything is said of the body: there may be nothing that it could change.
-        self.own(id).await?;
-        let (target, subjects) = self.judge(&current, &body).await?;
-        let now = self.monitor.clock().now();
-        self.follow(&self.store.replace_target(target, subjects, now, by).await?).await;
-        Ok(())
+        let (saver, id) = (Arc::clone(self), id.to_owned());
+        self.see_through(async move {
+            let current = saver.current.lock().await;
+            // Before anything is said of the body: there may be nothing that it could change.
+            saver.own(&id).await?;
+            let (target, subjects) = saver.judge(&current, &body).await?;
+            let now = saver.monitor.clock().now();
+            saver.follow(&saver.store.replace_target(target, subjects, now, by).await?).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Has the target probed, or not. Its records stand either way.
     pub(crate) async fn set_enabled(
-        &self,
+        self: &Arc<Self>,
         id: &str,
         enabled: bool,
-        by: &str,
+        by: &'static str,
     ) -> Result<(), ChangeError> {
-        let _current = self.current.lock().await;
-        self.own(id).await?;
-        let now = self.monitor.clock().now();
-        self.follow(&self.store.set_enabled(id, enabled, now, by).await?).await;
-        Ok(())
+        let (saver, id) = (Arc::clone(self), id.to_owned());
+        self.see_through(async move {
+            let _current = saver.current.lock().await;
+            saver.own(&id).await?;
+            let now = saver.monitor.clock().now();
+            saver.follow(&saver.store.set_enabled(&id, enabled, now, by).await?).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Deletes the target and its records (contract R9).
-    pub(crate) async fn delete(&self, id: &str, by: &str) -> Result<(), ChangeError> {
-        let _current = self.current.lock().await;
-        self.own(id).await?;
-        let now = self.monitor.clock().now();
-        self.follow(&self.store.delete_target(id, now, by).await?).await;
-        Ok(())
+    pub(crate) async fn delete(
+        self: &Arc<Self>,
+        id: &str,
+        by: &'static str,
+    ) -> Result<(), ChangeError> {
+        let (saver, id) = (Arc::clone(self), id.to_owned());
+        self.see_through(async move {
+            let _current = saver.current.lock().await;
+            saver.own(&id).await?;
+            let now = saver.monitor.clock().now();
+            saver.follow(&saver.store.delete_target(&id, now, by).await?).await;
+            Ok(())
+        })
+        .await
+    }
+
+    /// A save and what follows from it, in a task that outlives who asked for it.
+    async fn see_through<T: Send + 'static>(
+        &self,
+        save: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
+    ) -> Result<T, ChangeError> {
+        let broken = |error: JoinError| Err(ChangeError::Broken(error.to_string()));
+        self.tasks.spawn(save).await.unwrap_or_else(broken)
     }
 
     /// Whether the target is there, and not the file's.
@@ -154,9 +201,10 @@ impl Saver {
         }
     }
 
-    /// Has the schedule see what a save changed, and probes off-cycle what nothing is known of:
-    /// checks that are new or were reset (contract T7), and those of the kinds in `loaded`,
-    /// whose plugin has come only now. Gives how many.
+    /// Has schedule and healer see what a save changed, and probes off-cycle what the schedule
+    /// would not probe at once: checks that were reset (contract T7), new ones that are not
+    /// scheduled, and those of the kinds in `loaded`, whose plugin has come only now. Gives how
+    /// many.
     pub(crate) async fn take_effect(
         &self,
         saved: &SaveReport,
@@ -166,33 +214,31 @@ impl Saver {
         for check in &saved.reset {
             self.monitor.windows().forget(check);
         }
-        let probed = self.probe_off_cycle(saved, loaded).await;
+        let probed = self.tell(saved, loaded).await;
         self.schedule.changed();
         probed
     }
 
-    async fn probe_off_cycle(
-        &self,
-        saved: &SaveReport,
-        loaded: &[String],
-    ) -> Result<usize, StoreError> {
+    async fn tell(&self, saved: &SaveReport, loaded: &[String]) -> Result<usize, StoreError> {
+        let targets = self.store.targets().await?;
         let off_cycle: HashSet<&CheckId> = saved.off_cycle().collect();
-        if off_cycle.is_empty() && loaded.is_empty() {
-            return Ok(0);
-        }
+        let added: HashSet<&CheckId> = saved.added.iter().collect();
         let mut probed = 0;
-        for stored in self.store.targets().await? {
-            for check in stored.target.checks.iter().filter(|_| stored.target.enabled) {
+        for stored in targets.iter().filter(|stored| stored.target.enabled) {
+            for check in &stored.target.checks {
                 let record = stored.records.get(&check.name);
                 let last_attempt_at = record.and_then(|record| record.last_attempt_at);
                 let waited = last_attempt_at.is_none() && loaded.contains(&check.kind);
-                if waited || off_cycle.contains(&stored.target.check_id(check)) {
+                let id = stored.target.check_id(check);
+                let scheduled = added.contains(&id) && check.interval.is_some();
+                if waited || (off_cycle.contains(&id) && !scheduled) {
                     let seen = check_seen(&stored.target, check, last_attempt_at);
                     self.monitor.probe_saved(Arc::new(seen));
                     probed += 1;
                 }
             }
         }
+        healing::take_up(&self.healer, targets).await?;
         Ok(probed)
     }
 }

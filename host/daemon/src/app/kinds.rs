@@ -8,6 +8,7 @@ use probehost_builtin::BUILTIN;
 use probehost_capability::container::Engine;
 use probehost_capability::process::{Command, Commands, Value};
 use probehost_capability::resolve::Resolver;
+use probehost_capability::runtime::Runtimes;
 use probehost_capability::secrets::Secrets;
 use probehost_capability::ssh::Local;
 use probehost_capability::{Capabilities, Options as CapabilityOptions};
@@ -40,6 +41,8 @@ pub struct Setup {
     pub secrets_file: Option<PathBuf>,
     /// The address of the container engine. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with the engine's `ca.pem`, and this host's `cert.pem` and `key.pem`.
+    pub engine_tls: Option<PathBuf>,
     /// Programs that plugins may talk to.
     pub commands: Commands,
     /// Most probes at once.
@@ -59,9 +62,33 @@ impl Setup {
             secrets: config.secrets.directory.clone(),
             secrets_file: config.secrets.file.clone(),
             engine: config.containers.engine.clone(),
+            engine_tls: config.containers.tls.clone(),
             commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
         }
+    }
+
+    fn secrets(&self) -> Secrets {
+        Secrets::system(self.secrets.clone()).with_file(self.secrets_file.clone())
+    }
+
+    fn engine(&self) -> Result<Engine, AppError> {
+        let engine = match &self.engine {
+            Some(address) => address.parse()?,
+            None => Engine::default(),
+        };
+        Ok(match &self.engine_tls {
+            Some(folder) => engine.with_tls(folder)?,
+            None => engine,
+        })
+    }
+
+    /// What restarts managed targets.
+    ///
+    /// # Errors
+    /// The address of the container engine can't be used.
+    pub(crate) fn runtimes(&self) -> Result<Runtimes, AppError> {
+        Ok(Runtimes::new(self.engine()?, self.commands.clone(), self.secrets()))
     }
 }
 
@@ -233,16 +260,10 @@ impl Kinds {
         let options = CapabilityOptions { resolver, system_roots: true, root_files };
         let mut local = Local::system();
         local.known_hosts = setup.known_hosts.clone().or(local.known_hosts);
-        let secrets = Secrets::system(setup.secrets.clone());
-        let secrets = secrets.with_file(setup.secrets_file.clone());
-        local.secrets = secrets.clone();
-        let engine = match &setup.engine {
-            Some(address) => address.parse()?,
-            None => Engine::default(),
-        };
+        local.secrets = setup.secrets();
         let capabilities = Capabilities::with_local(options, local)?
-            .with_engine(engine)
-            .with_commands(setup.commands.clone(), secrets);
+            .with_engine(setup.engine()?)
+            .with_commands(setup.commands.clone(), setup.secrets());
         Ok(SandboxProber::new(self, capabilities))
     }
 }

@@ -81,6 +81,7 @@ pub fn check_seen(target: &Target, check: &Check, last_attempt_at: Option<Timest
         timeout: check.timeout,
         thresholds: check.thresholds,
         seen_updated_at: target.updated_at,
+        managed: target.managed.is_some(),
         last_attempt_at,
     }
 }

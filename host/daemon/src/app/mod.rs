@@ -2,6 +2,8 @@
 
 mod changing;
 mod error;
+mod healing;
+mod housekeeping;
 mod kinds;
 mod listing;
 mod planning;
@@ -17,6 +19,7 @@ pub use planning::Planned;
 pub use prober::SandboxProber;
 
 pub(crate) use changing::{ChangeError, Saver};
+pub(crate) use healing::HostHealer;
 pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use probehost_capability::{Call, CallResult, Capabilities, Run, Trace};
-use probehost_model::{Outcome, Reason};
+use probehost_model::{Endpoint, Layer, Outcome, Plan, Reason};
 use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
 use probehost_monitor::{Evidence, LogLine, ProbeCall};
 use probehost_sandbox::CheckRequest;
@@ -71,8 +71,8 @@ impl Prober for SandboxProber {
             let text = format!("plugin {}: still planning when the deadline came", plugin.title());
             return Ok(without_run(check, "", Outcome::inconclusive(&text), Vec::new()));
         };
-        let (subject, grants) = match &*planned {
-            Planned::Ready { subject, grants, .. } => (subject, grants),
+        let (subject, grants, plan) = match &*planned {
+            Planned::Ready { subject, grants, plan } => (subject, grants, plan),
             Planned::Refused { subject, outcome, denied, .. } => {
                 return Ok(without_run(check, subject, outcome.clone(), denied.clone()));
             }
@@ -113,10 +113,21 @@ impl Prober for SandboxProber {
             outcome,
             subject: subject.clone(),
             measurements: report.measurements,
+            layers: layers(plan),
             log,
             calls: calls.into_iter().map(shown).collect(),
             denied,
         })
+    }
+}
+
+/// The layers that a check speaks of, by what it reaches.
+fn layers(plan: &Plan) -> &'static [Layer] {
+    let container = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Container(_));
+    if !plan.endpoints.is_empty() && plan.endpoints.iter().all(container) {
+        Layer::OF_CONTAINERS
+    } else {
+        Layer::OF_ANSWERS
     }
 }
 
@@ -135,6 +146,7 @@ fn without_run(
         outcome,
         subject: subject.to_owned(),
         measurements: Vec::new(),
+        layers: &[],
         log: Vec::new(),
         calls: Vec::new(),
         denied,

@@ -169,6 +169,7 @@ fn needs_restart(before: &Config, now: &Config) -> Vec<&'static str> {
         ("[secrets]", before.secrets != now.secrets),
         ("[containers]", before.containers != now.containers),
         ("[commands]", before.commands != now.commands),
+        ("[lifecycle] pool_ttl", before.lifecycle.pool_ttl != now.lifecycle.pool_ttl),
         ("[log]", before.log != now.log),
     ]
     .into_iter()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probehost_config::{Config, Database, Synchronous};
+use probehost_healer::{Healer, Settings as HealerSettings};
 use probehost_model::SYSTEM_PRINCIPAL;
 use probehost_monitor::{Clock, Metrics, Monitor, Schedule, Settings};
 use probehost_store::{Location, Options as StoreOptions, Store, StoreError};
@@ -15,12 +16,15 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use super::healing::{HostHealer, Restarts, take_up};
+use super::housekeeping::tidy_up;
 use super::listing::StoreListing;
 use super::reloading::{Look, ReloadState, Reloader};
 use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, SandboxProber, Saver, Setup};
-use crate::api::{self, Api};
+use crate::api::{self, Api, Streams};
 
 pub(crate) type HostMonitor = Monitor<Arc<SandboxProber>, Store>;
 pub(crate) type HostSchedule = Schedule<Arc<SandboxProber>, Store, StoreListing>;
@@ -33,8 +37,11 @@ pub(crate) struct Host {
     store: Store,
     monitor: HostMonitor,
     schedule: Arc<HostSchedule>,
+    healer: HostHealer,
+    saver: Arc<Saver>,
     reloader: Arc<Reloader>,
     reloading: JoinHandle<()>,
+    housekeeping: JoinHandle<()>,
     api: JoinHandle<std::io::Result<()>>,
     /// Ends the reloading first, and the API when nothing is left to answer.
     stop: CancellationToken,
@@ -63,6 +70,8 @@ impl Host {
         log_resolved(&resolved, &kinds);
         let catalog = Arc::clone(kinds.catalog());
         let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
+        let runtimes = setup.runtimes()?;
+        let pool_ttl = config.lifecycle.pool_ttl;
 
         let store = Store::open(store_options(&config)?).await?;
         let clock = Clock::System;
@@ -84,6 +93,16 @@ impl Host {
         let known = Known::default();
         let windows = monitor.windows().clone();
         let listing = StoreListing { store: store.clone(), known: known.clone(), windows, clock };
+        let restarts = Restarts(runtimes);
+        let healer =
+            Healer::new(store.clone(), restarts, monitor.clone(), HealerSettings::new(clock));
+        // Before the first probe, so that none of its results is missed.
+        monitor.follow(Arc::new(healer.clone()));
+        let taken_up_targets = async { take_up(&healer, store.targets().await?).await };
+        if let Err(error) = taken_up_targets.await {
+            store.close().await;
+            return Err(error.into());
+        }
         let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
 
@@ -93,6 +112,8 @@ impl Host {
             store: store.clone(),
             monitor: monitor.clone(),
             schedule: Arc::clone(&schedule),
+            healer: healer.clone(),
+            tasks: TaskTracker::new(),
             metrics,
         });
         let state = ReloadState::default();
@@ -105,18 +126,36 @@ impl Host {
         let stop = CancellationToken::new();
         let reloading = tokio::spawn(Arc::clone(&reloader).watch(taken_up, stop.clone()));
 
+        let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, stop.clone()));
+
         let api_stop = CancellationToken::new();
         let api = Api {
             store: store.clone(),
             monitor: monitor.clone(),
             catalog,
-            saver,
+            saver: Arc::clone(&saver),
+            healer: healer.clone(),
+            pool_ttl,
+            streams: Streams::new(api_stop.clone()),
             known,
             reload: state,
             registry: Arc::new(registry),
         };
         let api = tokio::spawn(api::serve(listener, api, api_stop.clone().cancelled_owned()));
-        Ok(Self { store, monitor, schedule, reloader, reloading, api, stop, api_stop, address })
+        Ok(Self {
+            store,
+            monitor,
+            schedule,
+            healer,
+            saver,
+            reloader,
+            reloading,
+            housekeeping,
+            api,
+            stop,
+            api_stop,
+            address,
+        })
     }
 
     /// Where the API is served.
@@ -129,12 +168,17 @@ impl Host {
         self.reloader.asked.notify_one();
     }
 
-    /// Ends the schedule, cancels the probes that have no result yet, records those that have,
-    /// finishes the answers of the API, and closes the store (contract S8).
+    /// Ends the schedule, waits for restarts that are under way, cancels the probes that have no
+    /// result yet, records those that have, finishes the answers of the API, and closes the store
+    /// (contract S8).
     pub(crate) async fn stop(self) -> Result<(), AppError> {
         self.stop.cancel();
         let reloading = self.reloading.await;
+        let housekeeping = self.housekeeping.await;
+        self.saver.tasks.close();
+        self.saver.tasks.wait().await;
         self.schedule.stop().await;
+        self.healer.stop().await;
         self.monitor.stop().await;
         self.api_stop.cancel();
         let mut api = self.api;
@@ -143,6 +187,7 @@ impl Host {
         self.store.close().await;
         let failed = |error| AppError::Api(std::io::Error::other(error));
         reloading.map_err(failed)?;
+        housekeeping.map_err(failed)?;
         match ended {
             Ok(ended) => ended.map_err(failed)?.map_err(AppError::Api),
             // A client that does not read is no reason to stay.

@@ -46,6 +46,9 @@ pub(crate) struct ProbeArgs {
     /// The address of the container engine. Without it, Docker's usual socket.
     #[arg(long, value_name = "unix:///PATH or tcp://HOST:PORT")]
     engine: Option<String>,
+    /// A folder with ca.pem, cert.pem and key.pem, for TLS with an engine on a TCP port.
+    #[arg(long = "engine-tls", value_name = "DIR")]
+    engine_tls: Option<PathBuf>,
     /// A program that the plugin may talk to, by the name that the config gives: its words as a
     /// JSON list. Can be given again.
     #[arg(long = "command", value_name = "NAME=[\"PROGRAM\",…]", value_parser = command)]
@@ -106,6 +109,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         secrets: args.secrets.clone(),
         secrets_file: args.secrets_file.clone(),
         engine: args.engine.clone(),
+        engine_tls: args.engine_tls.clone(),
         commands: args.commands.iter().cloned().collect(),
         settings: std::iter::empty::<(String, PluginSettings)>().collect(),
         concurrency: 1,
@@ -128,6 +132,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         timeout,
         thresholds: Thresholds { failure: 1, inconclusive: 1 },
         seen_updated_at: Timestamp::from_micros(0),
+        managed: false,
         last_attempt_at: None,
     };
     let began = Instant::now();

@@ -62,6 +62,12 @@ impl Grants {
         &self.allowed
     }
 
+    /// Whether the check's own config grants `endpoint`.
+    #[must_use]
+    pub fn is_named(&self, endpoint: &Endpoint) -> bool {
+        self.named.contains(&normal(endpoint.clone()))
+    }
+
     /// Whether `endpoint` is granted (contract G2).
     #[must_use]
     pub fn allows(&self, endpoint: &Endpoint) -> bool {

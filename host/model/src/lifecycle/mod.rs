@@ -49,6 +49,7 @@ mod event;
 mod machine;
 mod policy;
 mod pool;
+mod ranges;
 mod record;
 mod step;
 mod timer;

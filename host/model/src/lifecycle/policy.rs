@@ -1,13 +1,9 @@
 //! When a managed target is restarted, and when it is given up: the values, and the layers
 //! they come from (contract L3, L4, L5, L7, L10).
 
-use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-const DAY: Duration = Duration::from_hours(24);
 
 /// The restart policy of one target, with every layer applied.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -141,30 +137,10 @@ impl PartialPolicy {
             return Err(error);
         }
         if policy.cap < policy.base {
-            let (cap, base) = (Seconds(policy.cap).to_string(), Seconds(policy.base).to_string());
+            let [cap, base] = [policy.cap, policy.base].map(|t| format!("{} s", t.as_secs_f64()));
             return Err(PolicyError::CapUnderBase { cap, base });
         }
         Ok(policy)
-    }
-
-    /// Every value of this layer that is out of its range, so that all can be shown at once.
-    #[must_use]
-    pub fn errors(&self) -> Vec<PolicyError> {
-        let second = Duration::from_secs(1);
-        let retry = self.quarantine_retry.filter(|wait| !wait.is_zero());
-        [
-            span("base", self.base, Duration::from_millis(1)..=DAY),
-            number("multiplier", self.multiplier, 1.0..=100.0),
-            span("cap", self.cap, Duration::from_millis(1)..=DAY),
-            number("jitter", self.jitter, 0.0..=1.0),
-            number("max_restarts", self.max_restarts.map(f64::from), 1.0..=1000.0),
-            span("healthy_reset", self.healthy_reset, second..=7 * DAY),
-            span("start_budget", self.start_budget, second..=DAY),
-            span("quarantine_retry", retry, Duration::from_mins(1)..=7 * DAY),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
     }
 
     fn or(self, under: &Self) -> Self {
@@ -178,35 +154,6 @@ impl PartialPolicy {
             start_budget: self.start_budget.or(under.start_budget),
             quarantine_retry: self.quarantine_retry.or(under.quarantine_retry),
         }
-    }
-}
-
-fn span(
-    key: &'static str,
-    value: Option<Duration>,
-    range: RangeInclusive<Duration>,
-) -> Option<PolicyError> {
-    let value = value.filter(|value| !range.contains(value))?;
-    let [value, low, high] = [value, *range.start(), *range.end()].map(|d| Seconds(d).to_string());
-    Some(PolicyError::Range { key, value, low, high })
-}
-
-fn number(
-    key: &'static str,
-    value: Option<f64>,
-    range: RangeInclusive<f64>,
-) -> Option<PolicyError> {
-    let value = value.filter(|value| !range.contains(value))?;
-    let [value, low, high] = [value, *range.start(), *range.end()].map(|n| n.to_string());
-    Some(PolicyError::Range { key, value, low, high })
-}
-
-/// A length of time as the config file writes it.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} s", self.0.as_secs_f64())
     }
 }
 
@@ -266,43 +213,5 @@ mod tests {
             quarantine_retry: None,
         };
         assert_eq!(whole.errors(), []);
-    }
-
-    /// P10, L10: each key that is out of range is named, with what would be right.
-    #[test]
-    fn errors_name_the_key() {
-        let odd = PartialPolicy {
-            base: secs(0),
-            multiplier: Some(f64::NAN),
-            cap: secs(100_000),
-            jitter: Some(1.5),
-            max_restarts: Some(0),
-            healthy_reset: secs(0),
-            start_budget: secs(0),
-            quarantine_retry: secs(5),
-        };
-        let texts: Vec<_> = odd.errors().iter().map(ToString::to_string).collect();
-        assert_eq!(
-            texts,
-            [
-                "base is 0 s; it must be from 0.001 s to 86400 s",
-                "multiplier is NaN; it must be from 1 to 100",
-                "cap is 100000 s; it must be from 0.001 s to 86400 s",
-                "jitter is 1.5; it must be from 0 to 1",
-                "max_restarts is 0; it must be from 1 to 1000",
-                "healthy_reset is 0 s; it must be from 1 s to 604800 s",
-                "start_budget is 0 s; it must be from 1 s to 86400 s",
-                "quarantine_retry is 5 s; it must be from 60 s to 604800 s",
-            ]
-        );
-        let none = PartialPolicy::default();
-        let error = PartialPolicy::resolve(&none, [&odd], &none).unwrap_err();
-        assert_eq!(error.key(), "base");
-        let (high, low) =
-            (PartialPolicy { base: secs(20), ..none }, PartialPolicy { cap: secs(10), ..none });
-        let error = PartialPolicy::resolve(&high, [], &low).unwrap_err();
-        assert_eq!(error.key(), "cap");
-        let text = "cap is 10 s, under base, which is 20 s; raise cap or lower base";
-        assert_eq!(error.to_string(), text);
     }
 }

@@ -132,6 +132,7 @@ impl Prober for Stage {
             outcome,
             subject: "db:5432".to_owned(),
             measurements: Vec::new(),
+            layers: &[],
             log: Vec::new(),
             calls: Vec::new(),
             denied: Vec::new(),
@@ -285,6 +286,7 @@ pub fn check(target: &str, interval: Duration) -> CheckSeen {
         timeout: 10 * SECOND,
         thresholds: Thresholds { failure: 2, inconclusive: 2 },
         seen_updated_at: Timestamp::from_micros(1),
+        managed: false,
         last_attempt_at: None,
     }
 }

@@ -32,7 +32,7 @@ mod bindings {
         imports: {
             "probehost:plugin/container.inspect": async,
             "probehost:plugin/dns.query": async,
-            "probehost:plugin/http.send": async,
+            "probehost:plugin/http": async,
             "probehost:plugin/process": async,
             "probehost:plugin/ssh.handshake": async,
             "probehost:plugin/tcp": async,
@@ -40,6 +40,7 @@ mod bindings {
         },
         exports: { default: async },
         with: {
+            "probehost:plugin/http.body": probehost_capability::http::Body,
             "probehost:plugin/process.child": probehost_capability::process::Child,
             "probehost:plugin/tcp.connection": probehost_capability::tcp::Connection,
         },

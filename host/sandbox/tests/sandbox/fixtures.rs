@@ -7,7 +7,7 @@ use probehost_model::{Endpoint, Outcome, Reason};
 use probehost_sandbox::{Fault, LoadError, PlanError};
 use probehost_test_support::dns::{Data, Zone};
 use probehost_test_support::udp::UdpServer;
-use probehost_test_support::upstream::{Response, Script, Upstream};
+use probehost_test_support::upstream::{Response, Script, Step, Upstream};
 use probehost_test_support::wait::eventually;
 
 use crate::support::{AMPLE, catalog, load, load_into, misbehave, probe, probe_with, refusal};
@@ -289,6 +289,30 @@ test! {
         assert_eq!(probed.measured("good"), Some(4.0));
         assert_eq!(probed.trace.log.len(), 8, "{:?}", probed.lines());
         assert!(probed.lines().iter().all(|line| line.starts_with("measurement ")));
+    }
+}
+
+test! {
+    /// P1, P3, G4: answers that have no end are read piece by piece until the deadline; those that
+    /// are open at once are few, and none outlives the run.
+    async fn open_streams() {
+        let plugin = load("open_streams").await;
+        let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";
+        let script = [Step::ReadHead, Step::Send(answer.to_vec()), Step::Hang];
+        let upstream = Upstream::script(script);
+        let config = |pieces| format!(r#"{{"url":"{}","pieces":{pieces}}}"#, upstream.url());
+        let probed = probe(&plugin, &config(1), AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!((probed.measured("open"), probed.measured("bytes")), (Some(4.0), Some(5.0)));
+        assert_eq!(upstream.connections(), 5);
+        let look = || async { upstream.open_connections() };
+        eventually("all are closed", AMPLE, look, |open| *open == 0).await;
+
+        let probed = probe(&plugin, &config(2), Duration::from_millis(500)).await;
+        let Outcome::Fail(failure) = &probed.report.outcome else { panic!("{:?}", probed.report) };
+        assert_eq!(failure.reason, Reason::Timeout);
+        assert!(failure.message().contains("reading the answer of 127.0.0.1:"), "{failure:?}");
+        eventually("all are closed", AMPLE, look, |open| *open == 0).await;
     }
 }
 

@@ -10,7 +10,9 @@
 mod backend;
 mod common;
 mod crash;
+mod events;
 mod history;
+mod lifecycle;
 mod outage;
 mod property;
 mod recording;

@@ -1,0 +1,62 @@
+//! The event stream through the real binary.
+
+use std::time::Duration;
+
+use probehost_test_support::upstream::{StatusSwitch, Upstream};
+
+use crate::host::{Config, LIMIT, code, text};
+
+/// E2: a client that reconnects again and again, also after the host was killed, misses nothing
+/// and sees nothing twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_resumes_where_it_was() {
+    const CHANGES: usize = 40;
+    let status = StatusSwitch::new(200);
+    let upstream = Upstream::switched(&status);
+    let settings = "interval = 0\nfailure_threshold = 1";
+    let mut host = Config::new().head("web", settings, &upstream.url()).start();
+    let mut events = host.events("?kind=status", None).await;
+    let mut seen = Vec::new();
+    let mut last_id = None;
+    for change in 0..CHANGES {
+        status.set(if change % 2 == 0 { 200 } else { 503 });
+        host.probe("web").await;
+        match change % 5 {
+            // It stays connected.
+            0 | 3 => {
+                let event = events.next(Duration::from_secs(10)).await.unwrap();
+                seen.push(text(&event.data["to"]).to_owned());
+                last_id.clone_from(&events.last_id);
+            }
+            // It is away meanwhile.
+            _ => {
+                drop(events);
+                if change == 21 {
+                    host.host.kill().unwrap();
+                    host.restart(None);
+                }
+                events = host.events("?kind=status", last_id.as_deref()).await;
+                if change % 2 == 0 {
+                    let event = events.next(Duration::from_secs(10)).await.unwrap();
+                    seen.push(text(&event.data["to"]).to_owned());
+                }
+                last_id.clone_from(&events.last_id);
+            }
+        }
+    }
+    while seen.len() < CHANGES {
+        let event = events.next(Duration::from_secs(10)).await.unwrap();
+        seen.push(text(&event.data["to"]).to_owned());
+    }
+    let wanted: Vec<_> =
+        (0..CHANGES).map(|change| if change % 2 == 0 { "healthy" } else { "unhealthy" }).collect();
+    assert_eq!(seen, wanted);
+
+    // A place that is not here: the client is told to look anew.
+    let mut lost = host.events("", Some("999999")).await;
+    assert_eq!(lost.next(LIMIT).await.unwrap().event, "reset");
+    let refused = host.api.get("/api/v1/events?kind=weather").await.unwrap();
+    assert_eq!(code(&refused, 400), "bad-request");
+    // The host does not wait for its listeners.
+    host.stop();
+}
