@@ -198,7 +198,7 @@ fn timed<R>(
     let done = work(run);
     let seconds = started.elapsed().as_secs_f64();
     for name in names {
-        run.measure(name, Unit::Seconds, seconds);
+        run.measure(*name, Unit::Seconds, seconds);
     }
     done
 }

@@ -8,6 +8,7 @@
 pub mod certs;
 pub mod dns;
 pub mod docker;
+pub mod engine;
 pub mod http;
 pub mod installed;
 pub mod mcp;

@@ -2,6 +2,7 @@
 
 mod changing;
 mod error;
+mod faults;
 mod healing;
 mod housekeeping;
 mod kinds;
@@ -13,6 +14,7 @@ mod saving;
 mod serving;
 
 pub use error::AppError;
+pub(crate) use faults::{FaultRecord, Faults};
 pub use kinds::{Kinds, Setup};
 pub use listing::check_seen;
 pub use planning::Planned;

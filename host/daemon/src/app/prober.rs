@@ -5,13 +5,13 @@ use std::sync::Arc;
 use probehost_capability::{Call, CallResult, Capabilities, Run, Trace};
 use probehost_model::{Endpoint, Layer, Outcome, Plan, Reason};
 use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
-use probehost_monitor::{Evidence, LogLine, ProbeCall};
+use probehost_monitor::{Clock, Evidence, LogLine, ProbeCall};
 use probehost_sandbox::CheckRequest;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::planning::Plans;
-use super::{Kinds, Planned};
+use super::{Faults, Kinds, Planned};
 
 /// Runs probes in the sandbox.
 #[derive(Debug)]
@@ -19,19 +19,25 @@ pub struct SandboxProber {
     kinds: Arc<Kinds>,
     capabilities: Capabilities,
     plans: Plans,
+    faults: Faults,
 }
 
 impl SandboxProber {
     /// A prober for these plugins.
     #[must_use]
     pub fn new(kinds: Arc<Kinds>, capabilities: Capabilities) -> Self {
-        Self { kinds, capabilities, plans: Plans::default() }
+        Self { kinds, capabilities, plans: Plans::default(), faults: Faults::default() }
     }
 
     /// Why checks of a kind can't be probed, and what to do. None: they can.
     #[must_use]
     pub fn problem(&self, kind: &str) -> Option<String> {
         self.kinds.problem(kind)
+    }
+
+    /// What the plugins did wrong.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Makes every plan anew: what the operator allows has changed.
@@ -90,6 +96,8 @@ impl Prober for SandboxProber {
             () = cancel.cancelled() => return cancelled(met(&run)),
             report = plugin.check(request) => report,
         };
+        let fault = report.fault.as_ref().map(|fault| format!("{}: {fault}", plugin.title()));
+        self.faults.note(&check.kind, fault.as_deref(), Clock::System.now());
         let mut outcome = report.outcome;
         let Trace { calls, calls_dropped, log, log_dropped } = run.take_trace();
         let denied = denied(&calls);
