@@ -127,24 +127,24 @@ impl Zone {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
-                if let Some(question) = self.serve_one(stream) {
-                    notes.lock().unwrap_or_else(PoisonError::into_inner).push(question);
-                }
+                // A peer that hangs up is of no interest.
+                let _gone = self.serve_one(stream, &notes);
             }
         };
         let thread = thread::Builder::new().name("dns by tcp".to_owned()).spawn(serve).ok();
         DnsServer { datagrams, by_tcp, stopping, thread }
     }
 
-    fn serve_one(&self, mut stream: TcpStream) -> Option<Vec<u8>> {
+    /// Notes the question before it is answered, so that whoever has the answer sees the note.
+    fn serve_one(&self, mut stream: TcpStream, notes: &Mutex<Vec<Vec<u8>>>) -> Option<()> {
         let mut length = [0; 2];
         stream.read_exact(&mut length).ok()?;
         let mut question = vec![0; u16::from_be_bytes(length).into()];
         stream.read_exact(&mut question).ok()?;
+        notes.lock().unwrap_or_else(PoisonError::into_inner).push(question.clone());
         let answer = self.answer(&question, false)?;
         let length = u16::try_from(answer.len()).ok()?.to_be_bytes();
-        stream.write_all(&[&length[..], &answer].concat()).ok()?;
-        Some(question)
+        stream.write_all(&[&length[..], &answer].concat()).ok()
     }
 
     /// The answer to a question; none to what is none.
