@@ -3,7 +3,8 @@
 # Without a server its tests are skipped by name, except in CI, where nothing is skipped.
 set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
-  [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static)
+  [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static
+  [redis-server]=redis-server)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use probehost_capability::CallResult;
-use probehost_model::{Outcome, Reason};
+use probehost_model::{Endpoint, Outcome, Reason};
 use probehost_sandbox::{Fault, LoadError, PlanError};
+use probehost_test_support::dns::{Data, Zone};
+use probehost_test_support::udp::UdpServer;
 use probehost_test_support::upstream::{Response, Script, Step, Upstream};
 use probehost_test_support::wait::eventually;
 
@@ -34,6 +36,42 @@ macro_rules! test {
 }
 
 test! {
+    /// G2: datagrams and DNS questions are made, each with its own grants, and are in the trace.
+    async fn asks_and_sends() {
+        let zone = Zone::default()
+            .with("two.example", 60, Data::A([192, 0, 2, 1].into()))
+            .with("two.example", 60, Data::A([192, 0, 2, 2].into()));
+        let (dns, udp) = (zone.serve(), UdpServer::echo());
+        let config = format!(
+            r#"{{"name":"two.example","host":"127.0.0.1","dns":{},"udp":{},"text":"hello"}}"#,
+            dns.address().port(),
+            udp.address().port(),
+        );
+        let plugin = load("asks_and_sends").await;
+        let probed = probe(&plugin, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!((probed.measured("addresses"), probed.measured("reply")), (Some(2.0), Some(5.0)));
+        assert_eq!(probed.lines(), ["NOERROR", "192.0.2.1", "192.0.2.2"]);
+        let calls: Vec<_> = probed.trace.calls.iter().map(|call| call.capability).collect();
+        assert_eq!(calls, ["dns", "udp"]);
+        // The name's grant alone does not reach the name server.
+        let name = Endpoint::Dns("two.example".to_owned());
+        let denied = probe_with(&plugin, &config, vec![name], AMPLE).await;
+        let Outcome::Fail(failure) = denied.report.outcome else { panic!("{denied:?}") };
+        assert_eq!(failure.reason, Reason::Config);
+        assert!(failure.message().contains("allow = [\"udp://127.0.0.1:"), "{failure:?}");
+        // P3: silence is the target's.
+        let silent = UdpServer::silent();
+        let config = config.replace(&format!("\"udp\":{}", udp.address().port()),
+            &format!("\"udp\":{}", silent.address().port()));
+        let cut = probe(&plugin, &config, Duration::from_millis(500)).await;
+        let Outcome::Fail(failure) = cut.report.outcome else { panic!("{cut:?}") };
+        assert_eq!(failure.reason, Reason::Timeout);
+        assert!(failure.message().contains("waiting for a reply from 127.0.0.1:"), "{failure:?}");
+    }
+}
+
+test! {
     /// P10, G4: a manifest that can't be is refused, and says which field.
     async fn bad_manifest() {
         let text = refusal("bad_manifest").await.to_string();
@@ -46,6 +84,20 @@ test! {
     async fn bad_schema() {
         let text = refusal("bad_schema").await.to_string();
         assert!(text.contains("config-schema is no JSON"), "{text}");
+    }
+}
+
+test! {
+    /// P1, G4: connections are limited, and none outlives the run that opened it.
+    async fn connection_flood() {
+        let upstream = Upstream::script(Script::hang());
+        let config = format!(r#"{{"host":"127.0.0.1","port":{}}}"#, upstream.port());
+        let probed = probe(&load("connection_flood").await, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.measured("open"), Some(16.0));
+        assert_eq!(upstream.connections(), 16);
+        let open = || async { upstream.open_connections() };
+        eventually("all connections are closed", AMPLE, open, |open| *open == 0).await;
     }
 }
 
