@@ -114,6 +114,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
         settings: std::iter::empty::<(String, PluginSettings)>().collect(),
         concurrency: 1,
         cache: None,
+        only: Some(args.kind.clone()),
     };
     let told = |error: AppError| error.to_string();
     let kinds = Arc::new(Kinds::load(&setup).await.map_err(told)?);

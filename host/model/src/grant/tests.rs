@@ -96,6 +96,46 @@ fn patterns_match() {
     }
 }
 
+/// The rows of the table of `docs/grants.md` whose head begins so: their cells, without the
+/// backquotes.
+fn rows(head: &str) -> Vec<[String; 3]> {
+    const PAGE: &str = include_str!("../../../../docs/grants.md");
+    let table = PAGE.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    table
+        .take_while(|line| line.starts_with('|'))
+        .filter(|line| !line.starts_with("| **"))
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split(" | ").map(str::trim);
+            [(); 3].map(|()| cells.next().unwrap().trim_matches(['|', ' ', '`']).to_owned())
+        })
+        .collect()
+}
+
+/// G2: the page for operators is right, row by row.
+#[test]
+fn the_page_is_right() {
+    let table = rows("| grant | reaches");
+    assert!(table.len() > 20, "{table:?}");
+    for [grant, yes, no] in table {
+        let pattern: Pattern = grant.parse().unwrap();
+        assert!(pattern.matches(&endpoint(&yes)), "{grant} must grant {yes}");
+        assert!(!pattern.matches(&endpoint(&no)), "{grant} must not grant {no}");
+    }
+}
+
+/// G3: what the page says of where a name leads.
+#[test]
+fn the_page_is_right_about_addresses() {
+    let table = rows("| grant | a name that leads to");
+    assert!(table.len() > 10, "{table:?}");
+    for [grant, address, dialled] in table {
+        let grants = Grants::new([], vec![grant.parse().unwrap()]);
+        let asked = endpoint("http://name.example:80");
+        let admitted = grants.admits_address(&asked, address.parse().unwrap());
+        assert_eq!(admitted.is_ok(), dialled == "yes", "{grant} {address}");
+    }
+}
+
 /// Each error says what is wrong, and the example in it is right.
 #[test]
 fn errors_show_a_right_example() {
