@@ -172,6 +172,10 @@ fn met(run: &Run) -> String {
     }
 }
 
+/// Most calls of one run that were not granted and have an audit row of their own: a plugin that
+/// tries every door must not flood the audit.
+const MOST_DENIED: usize = 16;
+
 /// The calls that were not granted, once each.
 fn denied(calls: &[Call]) -> Vec<String> {
     let mut denied = Vec::new();
@@ -182,6 +186,11 @@ fn denied(calls: &[Call]) -> Vec<String> {
                 denied.push(text);
             }
         }
+    }
+    let more = denied.len().saturating_sub(MOST_DENIED);
+    if more > 0 {
+        denied.truncate(MOST_DENIED);
+        denied.push(format!("{more} further calls were not granted"));
     }
     denied
 }
