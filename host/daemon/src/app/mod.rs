@@ -11,6 +11,7 @@ mod prober;
 mod reloading;
 mod saving;
 mod serving;
+mod usage;
 
 pub use error::AppError;
 pub use kinds::{Kinds, Setup};
@@ -24,3 +25,4 @@ pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::{Host, store_options};
+pub(crate) use usage::Usage;

@@ -1,0 +1,188 @@
+//! The way of an author: a project in each language, made, built, tried, looked at and checked.
+//!
+//! What the tools of a language install and compile is kept in one folder under `target/`, so that
+//! the second run takes seconds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use probehost_test_support::installed::skip_unless_installed;
+use probehost_test_support::upstream::Upstream;
+use serde_json::Value;
+
+use crate::host::{BINARY, Ran, text};
+
+const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/plugin-road");
+
+/// The binary, with compiled code kept for all tests together.
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(args).stdin(Stdio::null()).env("XDG_CACHE_HOME", format!("{FOLDER}/cache"));
+    command
+}
+
+pub(crate) fn run(args: &[&str]) -> Ran {
+    ran(&mut command(args))
+}
+
+pub(crate) fn ran(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A new project in a folder of its own, with what its tools have left of an earlier run.
+fn project(language: &str, kept: &str) -> PathBuf {
+    let folder = Path::new(FOLDER).join(language);
+    let (dir, keep) = (folder.join("a-probe"), folder.join(kept.trim_start_matches('.')));
+    fs::create_dir_all(&folder).unwrap();
+    if dir.join(kept).exists() {
+        // An interrupted run left both: either is good.
+        let _ = fs::remove_dir_all(&keep);
+        fs::rename(dir.join(kept), &keep).unwrap();
+    }
+    let _ = fs::remove_dir_all(&dir);
+    let path = dir.to_str().unwrap();
+    let made = run(&["plugin", "new", "a-probe", "--lang", language, "--dir", path]);
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
+    assert!(made.stdout.contains(&format!("probehost plugin build {path}")), "{made:?}");
+    if keep.exists() {
+        fs::rename(keep, dir.join(kept)).unwrap();
+    }
+    dir
+}
+
+/// From nothing to a plugin that keeps to the contract.
+fn road(language: &str, kept: &str, own_tests: &[&str]) {
+    let dir = project(language, kept);
+    let built = run(&["plugin", "build", dir.to_str().unwrap()]);
+    assert_eq!(built.code, 0, "{built:?}");
+    let file = dir.join("dist/a-probe.wasm");
+    let file = file.to_str().unwrap();
+    let line: Vec<&str> = built.stdout.trim_end().split("  ").collect();
+    assert!(line[0] == file && line[1].ends_with("iB") && line[2].ends_with('s'), "{built:?}");
+
+    tried(file);
+    inspected(file);
+    checked(file);
+
+    let mut tests = Command::new(own_tests[0]);
+    tests.args(&own_tests[1..]).current_dir(&dir).env("CARGO_NET_OFFLINE", "true");
+    let tests = ran(&mut tests);
+    assert_eq!(tests.code, 0, "{tests:?}");
+}
+
+/// P1, G2: one run, with the grants of its config, told with all that it did.
+fn tried(file: &str) {
+    let upstream = Upstream::status(200);
+    let config = format!(r#"{{"url": "{}/health"}}"#, upstream.url());
+    let passed = run(&["plugin", "test", file, "--config", &config]);
+    assert_eq!(passed.code, 0, "{passed:?}");
+    let first: Vec<&str> = passed.stdout.lines().take(2).collect();
+    assert_eq!(first, [format!("a-probe 0.1.0  {}", upstream.address()).as_str(), "PASS"]);
+    for part in [
+        "  status             200\n",
+        "MiB of 64.0 MiB\n",
+        "  CPU                ",
+        "  load               ",
+        &format!(" ms, granted: http GET {}/health: ok\n", upstream.url()),
+        "  info  answered 200",
+    ] {
+        assert!(passed.stdout.contains(part), "{part:?} in {}", passed.stdout);
+    }
+    let other = format!(r#"{{"url": "{}", "status": 404}}"#, upstream.url());
+    let failed = run(&["plugin", "test", file, "--config", &other, "--json"]);
+    assert_eq!(failed.code, 2, "{failed:?}");
+    let printed: Value = serde_json::from_str(&failed.stdout).unwrap();
+    assert_eq!([&printed["outcome"], &printed["reason"]], ["fail", "answer"]);
+    let expected = format!("{} answered 200, expected 404", upstream.address());
+    assert_eq!(text(&printed["message"]), expected);
+    assert_eq!(printed["calls"][0]["granted"], true);
+    assert_eq!(printed["compiled_before"], true);
+    assert!(printed["memory_bytes"].as_u64() > Some(0), "{printed}");
+    assert!(printed["cpu_seconds"].as_f64() > Some(0.0), "{printed}");
+    // What the schema refuses is a failure of the config, as for a check.
+    let refused = run(&["plugin", "test", file, "--config", r#"{"status": 200, "stats": 1}"#]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stdout.contains("FAIL config: ") && refused.stdout.contains("stats"),
+        "{refused:?}"
+    );
+}
+
+/// G5, P10: what it is, what it wants, what its checks are configured with.
+fn inspected(file: &str) {
+    let shown = run(&["plugin", "inspect", file]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{shown:?}");
+    let lines: Vec<String> = shown
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(lines[0], "a-probe 0.1.0 Whether a URL answers with the status that is expected.");
+    for part in [
+        "contract 1.0.0, and this host has 1.0.0",
+        "interval 30 s, from 5 s to 86400 s",
+        "timeout 10.00 s",
+        "threshold 2 failures in a row",
+        "KEY TYPE REQUIRED DEFAULT DESCRIPTION",
+        "url string, uri yes The URL to read, http or https.",
+    ] {
+        assert!(lines.iter().any(|line| line == part), "{part} in {}", shown.stdout);
+    }
+    let starts = |start: &str| lines.iter().find(|line| line.starts_with(start)).unwrap();
+    assert!(starts("capabilities").contains("http"), "{}", shown.stdout);
+    assert!(starts("status integer").contains("100 to 599 no 200"), "{}", shown.stdout);
+    assert!(starts("load").ends_with(", compiled before"), "{}", shown.stdout);
+}
+
+/// P2, P4, P5: the sample keeps to the contract, and the kit reaches its own servers alone.
+fn checked(file: &str) {
+    let upstream = Upstream::status(200);
+    let config = format!(r#"{{"url": "{}/health"}}"#, upstream.url());
+    let checked = run(&["plugin", "check", file, "--config", &config]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    assert!(!checked.stdout.contains("WRONG") && !checked.stdout.contains("note"), "{checked:?}");
+    for part in [
+        "plan refuses an empty config",
+        "plan of the given config is the same twice",
+        "against a port that nothing listens on it fails: network: ",
+        "against a server that accepts and says nothing it fails: timeout: ",
+        "against a server that closes at once it fails: network: ",
+        "against a server that answers with garbage it fails: ",
+        "\npass: a-probe 0.1.0 keeps to the contract in all 18 points\n",
+    ] {
+        assert!(checked.stdout.contains(part), "{part:?} in {}", checked.stdout);
+    }
+    assert_eq!(upstream.connections(), 0);
+}
+
+#[test]
+fn rust() {
+    // What the SDK needs was fetched for this build.
+    if std::env::var_os("CARGO_NET_OFFLINE").is_none() {
+        eprintln!("crates may be fetched; CARGO_NET_OFFLINE=true keeps to those that are here");
+    }
+    // In release, so that the two builds share what they can.
+    road("rust", "target", &["cargo", "test", "--release", "--quiet"]);
+}
+
+#[test]
+fn typescript() {
+    if skip_unless_installed("npm", "apt-get install -y --no-install-recommends npm") {
+        return;
+    }
+    road("ts", "node_modules", &["npm", "test", "--silent"]);
+}
+
+#[test]
+fn python() {
+    if skip_unless_installed("python3", "apt-get install -y --no-install-recommends python3-venv") {
+        return;
+    }
+    road("python", ".venv", &["python3", "-m", "unittest", "discover", "tests"]);
+}
