@@ -8,18 +8,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use probehost_test_support::installed::skip_unless_installed;
+use probehost_test_support::probehost::Launch;
 use probehost_test_support::upstream::Upstream;
+use probehost_test_support::wait::eventually;
 use serde_json::Value;
 
-use crate::host::{BINARY, Ran, text};
+use crate::host::{BINARY, Host, LIMIT, Ran, text};
 
 const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/plugin-road");
 
-/// The binary, with compiled code kept for all tests together.
+/// The binary, with what it and cargo compile kept for all tests together.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
-    command.args(args).stdin(Stdio::null()).env("XDG_CACHE_HOME", format!("{FOLDER}/cache"));
+    command.args(args);
+    with_caches(&mut command);
     command
+}
+
+fn with_caches(command: &mut Command) {
+    command.stdin(Stdio::null()).env("XDG_CACHE_HOME", format!("{FOLDER}/cache"));
+    // Cargo waits where another test builds.
+    command.env("CARGO_TARGET_DIR", format!("{FOLDER}/cargo"));
 }
 
 pub(crate) fn run(args: &[&str]) -> Ran {
@@ -35,29 +44,34 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
     }
 }
 
-/// A new project in a folder of its own, with what its tools have left of an earlier run.
-fn project(language: &str, kept: &str) -> PathBuf {
+/// A new project in a folder of its own, with what its tools have installed there in an earlier run.
+fn project(language: &str, kept: Option<&str>) -> PathBuf {
     let folder = Path::new(FOLDER).join(language);
-    let (dir, keep) = (folder.join("a-probe"), folder.join(kept.trim_start_matches('.')));
+    let dir = folder.join("a-probe");
+    let place = kept.map(|kept| (dir.join(kept), folder.join(kept.trim_start_matches('.'))));
     fs::create_dir_all(&folder).unwrap();
-    if dir.join(kept).exists() {
+    if let Some((inside, keep)) = &place
+        && inside.exists()
+    {
         // An interrupted run left both: either is good.
-        let _ = fs::remove_dir_all(&keep);
-        fs::rename(dir.join(kept), &keep).unwrap();
+        let _ = fs::remove_dir_all(keep);
+        fs::rename(inside, keep).unwrap();
     }
     let _ = fs::remove_dir_all(&dir);
     let path = dir.to_str().unwrap();
     let made = run(&["plugin", "new", "a-probe", "--lang", language, "--dir", path]);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
     assert!(made.stdout.contains(&format!("probehost plugin build {path}")), "{made:?}");
-    if keep.exists() {
-        fs::rename(keep, dir.join(kept)).unwrap();
+    if let Some((inside, keep)) = place
+        && keep.exists()
+    {
+        fs::rename(keep, inside).unwrap();
     }
     dir
 }
 
 /// From nothing to a plugin that keeps to the contract.
-fn road(language: &str, kept: &str, own_tests: &[&str]) {
+fn road(language: &str, kept: Option<&str>, own_tests: &[&str]) {
     let dir = project(language, kept);
     let built = run(&["plugin", "build", dir.to_str().unwrap()]);
     assert_eq!(built.code, 0, "{built:?}");
@@ -71,7 +85,8 @@ fn road(language: &str, kept: &str, own_tests: &[&str]) {
     checked(file);
 
     let mut tests = Command::new(own_tests[0]);
-    tests.args(&own_tests[1..]).current_dir(&dir).env("CARGO_NET_OFFLINE", "true");
+    tests.args(&own_tests[1..]).current_dir(&dir);
+    with_caches(&mut tests);
     let tests = ran(&mut tests);
     assert_eq!(tests.code, 0, "{tests:?}");
 }
@@ -163,12 +178,8 @@ fn checked(file: &str) {
 
 #[test]
 fn rust() {
-    // What the SDK needs was fetched for this build.
-    if std::env::var_os("CARGO_NET_OFFLINE").is_none() {
-        eprintln!("crates may be fetched; CARGO_NET_OFFLINE=true keeps to those that are here");
-    }
     // In release, so that the two builds share what they can.
-    road("rust", "target", &["cargo", "test", "--release", "--quiet"]);
+    road("rust", None, &["cargo", "test", "--release", "--quiet"]);
 }
 
 #[test]
@@ -176,13 +187,68 @@ fn typescript() {
     if skip_unless_installed("npm", "apt-get install -y --no-install-recommends npm") {
         return;
     }
-    road("ts", "node_modules", &["npm", "test", "--silent"]);
+    road("ts", Some("node_modules"), &["npm", "test", "--silent"]);
 }
 
 #[test]
 fn python() {
-    if skip_unless_installed("python3", "apt-get install -y --no-install-recommends python3-venv") {
+    let venv = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    let venv = venv.is_ok_and(|output| output.status.success());
+    let wanted = if venv { "python3" } else { "python3 with venv" };
+    if skip_unless_installed(wanted, "apt-get install -y --no-install-recommends python3-venv") {
         return;
     }
-    road("python", ".venv", &["python3", "-m", "unittest", "discover", "tests"]);
+    road("python", Some(".venv"), &["python3", "-m", "unittest", "discover", "tests"]);
+}
+
+/// The text between these two headings of a page.
+fn section<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
+    let (_, rest) = page.split_once(from).unwrap();
+    rest.split_once(to).unwrap().0
+}
+
+/// The blocks of a page in this language.
+fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
+    let start = format!("```{language}\n");
+    page.split(start.as_str()).skip(1).map(|block| block.split_once("\n```").unwrap().0).collect()
+}
+
+/// What docs/plugins.md tells a reader to type in the first five minutes does what it says: from
+/// nothing to a host that runs the probe.
+#[tokio::test]
+async fn the_five_minutes_of_the_page() {
+    let page = include_str!("../../docs/plugins.md");
+    let five = section(page, "## Five minutes\n", "\n## ");
+    let upstream = Upstream::status(200);
+    let here = |text: &str| text.replace("https://example.com", &upstream.url());
+    let folder = Path::new(FOLDER).join("page");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let config = format!("[server]\nlisten = \"127.0.0.1:0\"\n{}", here(blocks(five, "toml")[0]));
+    let lines = blocks(five, "console").join("\n");
+    let lines: Vec<&str> = lines.lines().map(|line| line.strip_prefix("$ ").unwrap()).collect();
+    let serve = lines.iter().position(|line| *line == "probehost serve").unwrap();
+    assert_eq!((serve, lines.len()), (9, 10), "{lines:?}");
+    // The reader writes the file before the first command that reads it.
+    let script = here(&lines[..serve].join("\n")).replace(
+        "probehost check-config",
+        "printf %s \"$CONFIG\" >probehost.toml; probehost check-config",
+    );
+    let bin = Path::new(BINARY).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    with_caches(shell.args(["-ec", &script]).current_dir(&folder));
+    shell.env("PATH", path).env("CONFIG", config);
+    let typed = ran(&mut shell);
+    assert_eq!(typed.code, 0, "{typed:?}");
+    for part in ["\nPASS\n", "\npass: page-status 0.1.0 ", "KEY     TYPE", "1 targets, 1 checks"] {
+        assert!(typed.stdout.contains(part), "{part:?} in {}", typed.stdout);
+    }
+    let file = folder.join("page-status/probehost.toml");
+    let launch = Launch::new(BINARY, "").args(["serve", "--config", file.to_str().unwrap()]);
+    let host = Host::start(launch);
+    let status = async || run(&["status", "--url", host.host.base_url()]);
+    let seen = eventually("the first probe", LIMIT, status, |status| status.code == 0).await;
+    let row: Vec<&str> = seen.stdout.lines().nth(1).unwrap().split_whitespace().take(3).collect();
+    assert_eq!(row, ["example", "page-status", "healthy"], "{seen:?}");
 }

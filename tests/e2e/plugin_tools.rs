@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use probehost_builtin::BUILTIN;
 use probehost_test_plugins::{CORE_MODULE, EMPTY_COMPONENT, component};
 use probehost_test_support::process::Process;
 use probehost_test_support::upstream::Upstream;
@@ -187,6 +188,31 @@ fn plugins_that_do_not_keep_to_the_contract() {
     let ran = run(&["plugin", "check", &file]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("note   it was run against no server: give a config"), "{ran:?}");
+}
+
+/// P2, P4, P5: what the kit asks of others, the built-in plugins do.
+#[test]
+fn the_built_in_plugins_keep_to_the_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = "ssh-ed25519 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
+    for builtin in BUILTIN {
+        let (config, runs) = match builtin.name {
+            "http-head" => (r#"{"url": "https://a.example", "path": "x"}"#.to_owned(), 4),
+            "mcp-readiness" => (r#"{"url": "http://a.example:81/mcp"}"#.to_owned(), 4),
+            "ssh-handshake" => {
+                let login = r#""port": 2222, "identity": "none""#;
+                (format!(r#"{{"host": "a.example", "host_key": "{key}", {login}}}"#), 4)
+            }
+            // It reaches no host.
+            _ => (r#"{"container": "a"}"#.to_owned(), 0),
+        };
+        let file = put(dir.path(), "plugin.wasm", builtin.bytes);
+        let ran = run(&["plugin", "check", &file, "--config", &config]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}: {ran:?}", builtin.name);
+        assert!(ran.stdout.contains("\npass: "), "{ran:?}");
+        let against = ran.stdout.matches("\nok     against ").count();
+        assert_eq!(against, runs, "{}: {}", builtin.name, ran.stdout);
+    }
 }
 
 /// `--watch` runs again when the file was replaced, and Ctrl-C ends it.

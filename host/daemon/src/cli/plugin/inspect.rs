@@ -92,7 +92,7 @@ fn rows_of(root: &Value, schema: &Value, above: &str, depth: u8, rows: &mut Vec<
             own("default")
                 .map(|value| probehost_model::sanitize(&value.to_string()))
                 .unwrap_or_default(),
-            probehost_model::sanitize(said),
+            probehost_model::sanitize(&said.split_whitespace().collect::<Vec<_>>().join(" ")),
         ]);
         if depth < DEEPEST {
             rows_of(root, inner, &format!("{key}."), depth + 1, rows);
@@ -156,7 +156,7 @@ mod tests {
         let schema = json!({
             "required": ["url"],
             "properties": {
-                "url": { "type": "string", "format": "uri", "description": "Where." },
+                "url": { "type": "string", "format": "uri", "description": "Where\nit is." },
                 "status": { "type": "integer", "minimum": 100, "maximum": 599, "default": 200 },
                 "login": { "$ref": "#/$defs/Login" },
                 "words": { "type": "array", "items": { "type": "string" } },
@@ -173,7 +173,7 @@ mod tests {
             "login.user|string|no||",
             "login|object|no||",
             "status|integer, 100 to 599|no|200|",
-            "url|string, uri|yes||Where.",
+            "url|string, uri|yes||Where it is.",
             "value|string or null|no||",
             "way|\"a\" or \"b\"|no||",
             "words|array of string|no||",

@@ -132,6 +132,11 @@ fn usable(name: &str, language: Language) -> Result<(), String> {
     if BUILTIN.iter().any(|builtin| builtin.name == name) {
         return Err(format!("{name} is a built-in probe kind; choose another name"));
     }
+    if ["directory", "cache"].contains(&name) {
+        return Err(format!(
+            "{name} is a key of [plugins] in the host's file; choose another name"
+        ));
+    }
     if language == Language::Rust
         && (NOT_IN_RUST.contains(&name) || name.starts_with("probehost-sdk"))
     {
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be() {
-        for name in ["", "A", "a_b", "a--b", "1a", "a-", "../a", "http-head"] {
+        for name in ["", "A", "a_b", "a--b", "1a", "a-", "../a", "http-head", "cache"] {
             assert!(usable(name, Language::Ts).is_err(), "{name}");
         }
         assert!(usable("match", Language::Rust).is_err() && usable("match", Language::Ts).is_ok());

@@ -8,13 +8,14 @@ use clap::Args;
 use probehost_model::grant::Pattern;
 use probehost_sandbox::Options;
 use serde_json::{Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::config;
 use super::loaded::{Loaded, Tried};
 use super::size;
-use crate::cli::USAGE;
 use crate::cli::machine::{MachineArgs, seconds};
 use crate::cli::shown::{Shown, exit_code, granted};
+use crate::cli::{USAGE, fail};
 
 /// How often a file that is watched is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -44,15 +45,26 @@ pub(crate) struct TestArgs {
 }
 
 pub(crate) async fn test(args: &TestArgs) -> ExitCode {
+    if args.watch { watch(args).await } else { once(args).await }
+}
+
+/// Runs it, and again on each change. The exit code is that of the last run.
+async fn watch(args: &TestArgs) -> ExitCode {
+    // One for all the time: Ctrl-C during a run counts too.
+    let mut interrupt = match signal(SignalKind::interrupt()) {
+        Ok(interrupt) => interrupt,
+        Err(error) => return fail(&format!("Ctrl-C can't be waited for: {error}")),
+    };
+    let mut code = ExitCode::SUCCESS;
     loop {
         let seen = stamp(&args.file);
-        let code = once(args).await;
-        if !args.watch {
-            return code;
+        tokio::select! {
+            _ = interrupt.recv() => return code,
+            ran = once(args) => code = ran,
         }
         eprintln!("watching {}; end with Ctrl-C", args.file.display());
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => return code,
+            _ = interrupt.recv() => return code,
             () = changed(&args.file, seen) => {}
         }
     }

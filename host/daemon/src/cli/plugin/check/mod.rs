@@ -47,9 +47,11 @@ pub(crate) async fn check(args: &CheckArgs) -> ExitCode {
     let mut report = Report::default();
     report.good(&format!("it loads ({})", loaded.load_time()));
     manifest(&loaded, &mut report);
-    configs::check(&loaded, args.config.as_ref(), &mut report).await;
+    let usable = configs::check(&loaded, args.config.as_ref(), &mut report).await;
     match &args.config {
-        Some(config) => targets::check(&loaded, config, args, &mut report).await,
+        Some(config) if usable => targets::check(&loaded, config, args, &mut report).await,
+        // What is wrong with it has been told.
+        Some(_) => {}
         None => {
             report.note("it was run against no server: give a config that names one, with --config")
         }

@@ -17,7 +17,6 @@ const SLACK: Duration = Duration::from_secs(1);
 
 /// Aims the config at each server in turn.
 pub(super) async fn check(loaded: &Loaded, config: &Value, args: &CheckArgs, report: &mut Report) {
-    // What is wrong with the plan has been told already.
     let Ok(plan) = loaded.plugin.plan(&config.to_string()).await else { return };
     let places: Vec<_> = plan.endpoints.iter().filter_map(place).collect();
     if places.is_empty() {
