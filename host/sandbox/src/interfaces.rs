@@ -57,6 +57,11 @@ fn split(import: &str) -> (&str, Option<Version>) {
     }
 }
 
+/// The version in an interface's name, as it is written there.
+pub(crate) fn version(import: &str) -> String {
+    import.split_once('@').map_or_else(String::new, |(_, version)| version.to_owned())
+}
+
 /// Whether a component built for `wanted` links with a host that has `has`.
 /// What is over the host's minor version shows when it is linked, function by function.
 fn compatible(wanted: Option<&Version>, has: &str) -> bool {

@@ -151,6 +151,18 @@ impl Kinds {
         Ok(kinds)
     }
 
+    /// The plugins of a catalog that is filled already, as an author tries them: `allowed` is what
+    /// an operator would grant to `kind` besides what configs name.
+    pub(crate) fn of_catalog(catalog: Catalog, kind: &str, allowed: Vec<Pattern>) -> Self {
+        let operator = Operator { allowed, concurrency: None };
+        let operator = BTreeMap::from([(kind.to_owned(), operator)]);
+        Self {
+            catalog: Arc::new(catalog),
+            directory: None,
+            operator: RwLock::new(Arc::new(operator)),
+        }
+    }
+
     /// Takes over what the operator says of each plugin now.
     pub(crate) fn set_operator(&self, setup: &Setup) {
         let fresh = setup.settings.iter().map(|(name, settings)| {

@@ -12,6 +12,7 @@ mod prober;
 mod reloading;
 mod saving;
 mod serving;
+mod usage;
 
 pub use error::AppError;
 pub(crate) use faults::{FaultRecord, Faults};
@@ -26,3 +27,4 @@ pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::{Host, store_options};
+pub(crate) use usage::Usage;

@@ -6,11 +6,12 @@ use probehost_capability::{Call, CallResult, Capabilities, Run, Trace};
 use probehost_model::{Endpoint, Layer, Outcome, Plan, Reason};
 use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
 use probehost_monitor::{Clock, Evidence, LogLine, ProbeCall};
-use probehost_sandbox::CheckRequest;
+use probehost_sandbox::{CheckRequest, Plugin, RunReport};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::planning::Plans;
+use super::usage::{Usage, metered};
 use super::{Faults, Kinds, Planned};
 
 /// Runs probes in the sandbox.
@@ -50,18 +51,25 @@ impl SandboxProber {
         let plugin = self.kinds.catalog().get(kind)?;
         Some(self.plans.get(&self.kinds, &plugin, config).await)
     }
-}
 
-impl Prober for SandboxProber {
-    fn concurrency(&self, kind: &str) -> Option<u32> {
-        self.kinds.concurrency(kind)
-    }
-
-    async fn probe(
+    /// Probes as [`Prober::probe`] does, and says what the run used: none when there was no run.
+    pub(crate) async fn probe_metered(
         &self,
         check: &CheckSeen,
         deadline: Instant,
         cancel: &CancellationToken,
+    ) -> Result<(Evidence, Option<Usage>), NoEvidence> {
+        let mut usage = None;
+        let evidence = self.run(check, deadline, cancel, Some(&mut usage)).await?;
+        Ok((evidence, usage))
+    }
+
+    async fn run(
+        &self,
+        check: &CheckSeen,
+        deadline: Instant,
+        cancel: &CancellationToken,
+        usage: Option<&mut Option<Usage>>,
     ) -> Result<Evidence, NoEvidence> {
         let Some(plugin) = self.kinds.catalog().get(&check.kind) else {
             let help = self.kinds.problem(&check.kind).unwrap_or_default();
@@ -94,7 +102,7 @@ impl Prober for SandboxProber {
         let report = tokio::select! {
             biased;
             () = cancel.cancelled() => return cancelled(met(&run)),
-            report = plugin.check(request) => report,
+            report = probed(&plugin, request, usage) => report,
         };
         let fault = report.fault.as_ref().map(|fault| format!("{}: {fault}", plugin.title()));
         self.faults.note(&check.kind, fault.as_deref(), Clock::System.now());
@@ -127,6 +135,33 @@ impl Prober for SandboxProber {
             denied,
         })
     }
+}
+
+impl Prober for SandboxProber {
+    fn concurrency(&self, kind: &str) -> Option<u32> {
+        self.kinds.concurrency(kind)
+    }
+
+    async fn probe(
+        &self,
+        check: &CheckSeen,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Evidence, NoEvidence> {
+        self.run(check, deadline, cancel, None).await
+    }
+}
+
+/// Runs the check, and notes what it used where that is asked for.
+async fn probed(
+    plugin: &Plugin,
+    request: CheckRequest<'_>,
+    usage: Option<&mut Option<Usage>>,
+) -> RunReport {
+    let Some(usage) = usage else { return plugin.check(request).await };
+    let (report, cpu) = metered(plugin.check(request)).await;
+    *usage = Some(Usage { cpu, memory: report.stats.memory, fault: report.fault.is_some() });
+    report
 }
 
 /// The layers that a check speaks of, by what it reaches.
