@@ -4,7 +4,7 @@
 set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
   [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static
-  [npm]=npm)
+  [redis-server]=redis-server [npm]=npm)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||

@@ -6,9 +6,9 @@ use std::fmt;
 use crate::HeaderValue;
 use crate::bindings::probehost::plugin::http as wit;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::native::http::send;
+use crate::native::http as host;
 #[cfg(target_arch = "wasm32")]
-use wit::send;
+use wit as host;
 
 pub use wit::{Certificate, ErrorKind, Header, Phase, Response, Timings};
 
@@ -111,7 +111,39 @@ impl Request {
     /// There was no answer, or not one that could be read. With `?` it becomes the
     /// [`Problem`](crate::Problem) that its kind stands for.
     pub fn send(self) -> Result<Response, Error> {
-        send(&self.inner).map_err(Error::from)
+        host::send(&self.inner).map_err(Error::from)
+    }
+
+    /// Sends it and waits for the head of the answer: for an answer that has no end, or whose end
+    /// is of no interest. The response's body is empty; it is what comes out of the [`Body`], and
+    /// the limit of [`body_limit`](Request::body_limit) is one for all of that. At most 4 bodies are
+    /// open at once.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`send`](Request::send).
+    pub fn open(self) -> Result<(Response, Body), Error> {
+        let (response, inner) = host::open(&self.inner).map_err(Error::from)?;
+        Ok((response, Body { inner }))
+    }
+}
+
+/// The body of an answer, to be read piece by piece. The connection is closed when this is dropped,
+/// and at the latest when the run ends.
+#[derive(Debug)]
+pub struct Body {
+    inner: host::Body,
+}
+
+impl Body {
+    /// The next bytes, at least one and at most `limit`. None: there are no more.
+    ///
+    /// # Errors
+    ///
+    /// The connection broke, there was nothing in time, or more has come in all than the request's
+    /// limit. Nothing can be read after that.
+    pub fn read(&self, limit: u32) -> Result<Option<Vec<u8>>, Error> {
+        self.inner.read(limit).map_err(Error::from)
     }
 }
 

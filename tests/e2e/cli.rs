@@ -246,7 +246,7 @@ fn check_config_of_the_demo() {
     std::fs::write(dir.path().join("demo-ca.pem"), Ca::new().unwrap().pem()).unwrap();
     let ran = run(&["check-config", dir.path().join("probehost.toml").to_str().unwrap()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert!(ran.stdout.ends_with("is fine: 9 targets, 9 checks\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("is fine: 10 targets, 10 checks\n"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("note:"), "{}", ran.stdout);
 }
 
@@ -263,4 +263,36 @@ fn help() {
     }
     let version = run(&["--version"]);
     assert_eq!(version.stdout, concat!("probehost ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+/// G2: `grants` says what each check may reach and why, and the line that would grant the rest.
+#[test]
+fn grants_are_explained() {
+    let plugins = PluginDir::new(&["undeclared_endpoint"]);
+    let config = Config::new()
+        .plugins(plugins.path())
+        .section("[plugins.http-head]\nallow = [\"https://*.example.com\"]")
+        .head("shop", BY_HAND, "http://shop.test:8080")
+        .head("web", BY_HAND, "https://web.test")
+        .target("odd", "undeclared-endpoint", BY_HAND, "url = \"http://odd.test\"");
+    let (_dir, file) = config.file();
+    let file = file.to_str().unwrap();
+    let all = run(&["grants", "--config", file]);
+    assert_eq!(all.code, 1, "{}{}", all.stdout, all.stderr);
+    assert!(all.stdout.contains("  REFUSED  undeclared-endpoint wants "), "{}", all.stdout);
+    assert!(all.stdout.contains("to grant it, add allow = ["), "{}", all.stdout);
+    assert!(all.stdout.contains("shop/http-head  http-head\n"), "{}", all.stdout);
+    assert!(
+        all.stdout.contains("  http://shop.test:8080  its own config names it\n"),
+        "{}",
+        all.stdout
+    );
+    assert!(all.stdout.contains("whatever fits https://*.example.com"), "{}", all.stdout);
+    assert!(all.stdout.contains("allow of [plugins.http-head]"), "{}", all.stdout);
+    let one = run(&["grants", "--config", file, "web"]);
+    assert_eq!(one.code, 0, "{}{}", one.stdout, one.stderr);
+    assert!(one.stdout.contains("https://web.test:443") && !one.stdout.contains("shop"));
+    let none = run(&["grants", "--config", file, "nobody"]);
+    assert_eq!(none.code, 1);
+    assert!(none.stderr.contains("its targets are shop, web, odd"), "{}", none.stderr);
 }

@@ -13,7 +13,7 @@ use probehost_test_support::wait::eventually;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::host::{Config, Host, LIMIT, text};
+use crate::host::{Config, Host, LIMIT, soak, text};
 
 /// How many callers probe by hand, each its own targets: probes of one check would be shared.
 const CALLERS: usize = 8;
@@ -92,7 +92,7 @@ async fn audited(database: &Path) -> Vec<Acknowledged> {
 /// With `PROBEHOST_SOAK=1` in the environment it is killed a hundred times, otherwise six.
 #[tokio::test]
 async fn nothing_acknowledged_is_lost() {
-    let soak = std::env::var("PROBEHOST_SOAK").is_ok_and(|value| value == "1");
+    let soak = soak();
     let kills = if soak { 100 } else { 6 };
     // Every third answer is a failure, so that statuses change all the time.
     let answers = AtomicUsize::new(0);

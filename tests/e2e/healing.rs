@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use probehost_test_support::docker::{self, Docker};
 use probehost_test_support::http::Answer;
-use probehost_test_support::upstream::{StatusSwitch, Upstream};
+use probehost_test_support::upstream::{Response, StatusSwitch, Upstream};
 use probehost_test_support::wait::eventually;
 use serde_json::{Value, json};
 
@@ -133,7 +135,7 @@ async fn a_crash_loop_is_quarantined() {
     let docker = Docker::start().unwrap();
     let small = json!({"HostConfig": {"Memory": 16 << 20, "MemorySwap": 16 << 20}});
     docker.container("hungry", &["tail", "/dev/zero"], small).unwrap();
-    let policy = "base = 0.05, max_restarts = 2, start_budget = 1, jitter = 0";
+    let policy = "base = 0.05, max_restarts = 2, start_budget = 20, jitter = 0";
     let host = container(engine(&docker), "hungry", policy).start();
     let report = until_state(&host, "hungry", "quarantined").await;
     assert_eq!((&report["restarts"], &report["failures"]), (&2.into(), &2.into()));
@@ -341,4 +343,80 @@ async fn a_failing_command_says_why() {
         message.contains("revive") && message.contains('5') && message.contains("no such unit"),
         "{report}"
     );
+}
+
+/// L3, S4: of a thousand managed targets a tenth fail at once: each is restarted once, after its
+/// own wait, the others are left alone, all heal, and the API answers meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_targets_do_not_storm() {
+    const ALL: usize = 1000;
+    const FAILING: usize = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let down = Arc::new(AtomicBool::new(false));
+    let is_down = Arc::clone(&down);
+    let healed = log.clone();
+    // A target is down from the moment until its own restart has been logged.
+    let upstream = Upstream::http(move |request| {
+        let number: usize = request.path.trim_start_matches('/').parse().unwrap_or(ALL);
+        let name = format!("t{number:04}");
+        let restarted =
+            || fs::read_to_string(&healed).unwrap_or_default().lines().any(|line| line == name);
+        let well = !is_down.load(Ordering::SeqCst) || number >= FAILING || restarted();
+        Response::new(if well { 200 } else { 503 })
+    });
+    let mut config = Config::new().section("[lifecycle]\nbase = 1\nmax_restarts = 3");
+    for number in 0..ALL {
+        let name = format!("t{number:04}");
+        let argv = format!("[\"/bin/sh\", \"-c\", \"echo {name} >> {}\"]", log.display());
+        if number < FAILING {
+            config = config.section(&format!("[commands.{name}]\nargv = {argv}"));
+        }
+        let command = if number < FAILING { name.as_str() } else { "t0000" };
+        config = config.target_with(
+            &name,
+            &format!("runtime = {{ command = \"{command}\" }}"),
+            "http-head",
+            "interval = 10\nfailure_threshold = 1",
+            &format!("url = \"{}\", path = \"/{number}\"", upstream.url()),
+        );
+    }
+    let host = config.start();
+    let in_state = |state: &'static str| {
+        let host = &host;
+        async move {
+            let path = format!("/api/v1/health/instances?state={state}");
+            host.json(&path).await["instances"].as_array().unwrap().len()
+        }
+    };
+    let running = || in_state("running");
+    eventually("all run", LIMIT, running, |count| *count == ALL).await;
+    down.store(true, Ordering::SeqCst);
+    eventually("a tenth is restarted", LIMIT, || async { lines(&log) }, |count| *count == FAILING)
+        .await;
+    eventually("all run again", LIMIT, running, |count| *count == ALL).await;
+    assert_eq!(lines(&log), FAILING, "none twice, and none of the others");
+    let all = host.json("/api/v1/health/instances").await;
+    for instance in all["instances"].as_array().unwrap() {
+        let fails = text(&instance["id"]) < "t0100";
+        assert_eq!(instance["restarts"], u64::from(fails), "{instance}");
+    }
+    // Each waited for its own time, from 1 s up to 1.2 s.
+    for number in [0, 37, 99] {
+        let report = instance(&host, &format!("t{number:04}")).await;
+        let at = |to: &str| {
+            let history = report["history"].as_array().unwrap();
+            let row = history.iter().find(|row| row["to"] == to).unwrap();
+            text(&row["at"]).to_owned()
+        };
+        let waited = seconds(&at("restarting")) - seconds(&at("offline"));
+        assert!((1.0..5.0).contains(&waited.rem_euclid(60.0)), "{waited}: {report}");
+    }
+    let pool = host.json("/api/v1/health/pool").await;
+    assert_eq!(pool["members"].as_array().unwrap().len(), ALL);
+}
+
+/// The seconds within the minute of a time such as `2026-01-05T09:12:44.120933Z`.
+fn seconds(at: &str) -> f64 {
+    at.rsplit(':').next().unwrap().trim_end_matches('Z').parse().unwrap()
 }

@@ -254,6 +254,11 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
+/// Whether the long forms of tests are asked for: `PROBEHOST_SOAK=1` in the environment.
+pub(crate) fn soak() -> bool {
+    std::env::var("PROBEHOST_SOAK").is_ok_and(|value| value == "1")
+}
+
 /// The code of an error that the API answered with.
 #[track_caller]
 pub(crate) fn code(answer: &Answer, status: u16) -> String {

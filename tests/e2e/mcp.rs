@@ -5,10 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use probehost_test_support::http::JsonClient;
 use probehost_test_support::mcp;
+use probehost_test_support::wait::eventually;
 use serde_json::{Value, json};
 
-use crate::host::{Ran, run};
+use crate::host::{Config, LIMIT, Ran, run, soak};
 
 /// A server that answers each message by a rule; it notes the methods of HTTP that it saw.
 struct Played {
@@ -93,10 +95,25 @@ fn endless(head: &str, message: &Value) -> (String, bool) {
     good(head, message)
 }
 
-/// It answers with a stream of events, and never ends it.
+/// It answers with a stream of events that has no end, and no answer in it.
 fn never_ends(_: &str, _: &Value) -> (String, bool) {
     let text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: waiting\n\n";
     (text.to_owned(), true)
+}
+
+/// It answers with streams of events, and keeps them open after its answers.
+fn stays_open(_: &str, message: &Value) -> (String, bool) {
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({ "protocolVersion": "2025-11-25" }),
+        Some("tools/list") => json!({ "tools": [{ "name": "echo" }] }),
+        _ => return answer("202 Accepted", "", ""),
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    let text = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 0\ndata: \n\n\
+         data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}}\n\ndata: {body}\n\n"
+    );
+    (text, true)
 }
 
 /// It wants a credential.
@@ -124,6 +141,7 @@ fn each_outcome_has_its_reason() {
     expect(&server.probe(&["tools=[\"sum\"]"]), 2, "lacks expected tools: sum (it has 1 tools)");
 
     expect(&Played::start(endless).probe(&[]), 2, "FAIL answer: 127.0.0.1:");
+    expect(&Played::start(stays_open).probe(&["tools=[\"echo\"]"]), 0, "PASS\n");
     let stream = Played::start(never_ends).probe(&["--timeout=0.5"]);
     expect(&stream, 2, "reading the answer of 127.0.0.1:");
     let wrong = Played::start(|_, _| answer("404 Not Found", "", "not here"));
@@ -207,4 +225,72 @@ fn python_servers() {
         let args = ["probe", "mcp-readiness", "command=python", "--timeout=60", &command, call];
         expect(&run(&args), 0, "PASS\n");
     }
+}
+
+/// M1 to M3: the Rust SDK's server, over HTTP and over standard input and output.
+#[test]
+fn the_rust_sdk() {
+    if mcp::skip_rust_sdk() {
+        return;
+    }
+    let server = mcp::RustSdk::start().unwrap();
+    let url = format!("url={}", server.url());
+    let words = serde_json::to_string(&mcp::rust_sdk_words()).unwrap();
+    let command = format!("--command=rust={words}");
+    let call = "call={\"tool\": \"echo\", \"arguments\": {\"message\": \"hello\"}}";
+    for how in [[url.as_str(), "--timeout=60"], ["command=rust", command.as_str()]] {
+        let more = [call, "tools=[\"echo\"]"];
+        expect(&run(&[&["probe", "mcp-readiness"], &how[..], &more[..]].concat()), 0, "PASS\n");
+    }
+}
+
+/// M2: probes leave no session on the server and no process here, however many there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_leave_nothing() {
+    if mcp::skip_rust_sdk() {
+        return;
+    }
+    const SIDE_BY_SIDE: usize = 8;
+    let count = if soak() { 10_000 } else { 160 };
+    let server = mcp::RustSdk::start().unwrap();
+    let words = serde_json::to_string(&mcp::rust_sdk_words()).unwrap();
+    let mut config = Config::new().section(&format!("[commands.rust]\nargv = {words}"));
+    let settings = "interval = 0\ntimeout = 60";
+    for number in 0..SIDE_BY_SIDE {
+        let config_text = if number % 4 == 0 {
+            "command = \"rust\"".to_owned()
+        } else {
+            format!("url = \"{}\"", server.url())
+        };
+        config = config.target(&format!("t{number}"), "mcp-readiness", settings, &config_text);
+    }
+    let mut host = config.start();
+    let host_id = host.host.process().id();
+    let one = |number: usize| {
+        let host = &host;
+        async move {
+            for _ in 0..count / SIDE_BY_SIDE {
+                let result = host.probe(&format!("t{number}")).await;
+                assert_eq!(result["outcome"], "pass", "{result}");
+            }
+        }
+    };
+    let ((), (), (), (), (), (), (), ()) =
+        tokio::join!(one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7));
+    let sessions = JsonClient::new(&server.sessions_url()).unwrap();
+    let open = || async { sessions.get("").await.unwrap().text };
+    eventually("no session is open", LIMIT, open, |open| open == "0").await;
+    let children = || async { children_of(host_id) };
+    eventually("no child is left", LIMIT, children, Vec::is_empty).await;
+}
+
+/// The processes whose parent is `id`.
+fn children_of(id: u32) -> Vec<String> {
+    let parent = |stat: &str| -> Option<u32> {
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok())
+        .filter(|stat| parent(stat) == Some(id))
+        .collect()
 }

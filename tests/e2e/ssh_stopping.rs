@@ -10,7 +10,7 @@ use probehost_test_support::ssh::{Key, Sshd, folder, skip, user};
 use probehost_test_support::upstream::{ClosedPort, Script, Step, Upstream};
 use probehost_test_support::wait::eventually;
 
-use crate::host::{BY_HAND, Config, LIMIT, text};
+use crate::host::{BY_HAND, Config, LIMIT, soak, text};
 
 /// Far more than a stop takes, and far less than the timeout of the probes in flight.
 const PROMPTLY: Duration = Duration::from_secs(20);
@@ -121,7 +121,7 @@ async fn restarts_flip_nothing() {
     if skip() {
         return;
     }
-    let soak = std::env::var("PROBEHOST_SOAK").is_ok_and(|value| value == "1");
+    let soak = soak();
     let restarts = if soak { 50 } else { 5 };
     let sshd = Sshd::start(&["ed25519"], "MaxStartups 200").unwrap();
     let closed = ClosedPort::reserve();

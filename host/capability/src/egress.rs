@@ -1,10 +1,11 @@
 //! The one place that dials: grant, resolve, check the addresses, dial exactly those
 //! (contract G2, G3).
 
+mod datagram;
 mod dial;
+mod peer;
 
 use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use probehost_model::Endpoint;
@@ -15,7 +16,9 @@ use crate::resolve::{ResolveError, Resolver};
 use crate::run::{ActiveCall, Phase};
 use crate::text::HostPort;
 
+pub(crate) use datagram::{Datagram, Undelivered};
 pub(crate) use dial::{Cause, Failed, is_own_fault};
+pub(crate) use peer::{BadPeer, Peer};
 
 /// Most addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
@@ -103,6 +106,20 @@ impl Egress {
         host: &str,
         port: u16,
     ) -> Result<TcpStream, EgressError> {
+        let addresses = self.addresses(call, endpoint, host, port).await?;
+        Ok(Self::dial(call, HostPort(host, port), &addresses).await?)
+    }
+
+    /// The addresses of `host` that may be dialled, with `port`, those to try first before the
+    /// others. Leaves the call in the phase in which it failed. Whoever calls this sees to the
+    /// deadline.
+    pub(crate) async fn addresses(
+        &self,
+        call: &ActiveCall<'_>,
+        endpoint: &Endpoint,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
         Self::check(call, endpoint)?;
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -112,15 +129,28 @@ impl Egress {
             }
         };
         let addresses = admitted(call, endpoint, found)?;
-        call.enter(Phase::Connect);
-        let addresses: Vec<_> = dial::interleave(addresses)
+        Ok(dial::interleave(addresses)
             .take(MAX_ADDRESSES)
             .map(|address| SocketAddr::new(address, port))
-            .collect();
-        let stream = dial::dial(HostPort(host, port), &addresses).await?;
+            .collect())
+    }
+
+    /// Connects to one of `addresses`, which have been checked or are the operator's own choice.
+    pub(crate) async fn dial(
+        call: &ActiveCall<'_>,
+        peer: HostPort<'_>,
+        addresses: &[SocketAddr],
+    ) -> Result<TcpStream, Failed> {
+        call.enter(Phase::Connect);
+        let stream = dial::dial(peer, addresses).await?;
         // A request is one write; it must not wait for an acknowledgement of the one before.
-        stream.set_nodelay(true).map_err(|error| own_fault(host, port, error))?;
+        stream.set_nodelay(true).map_err(|error| Failed::new(peer, error))?;
         Ok(stream)
+    }
+
+    /// The name servers of this host, the first to ask first.
+    pub(crate) fn name_servers(&self) -> Vec<SocketAddr> {
+        self.resolver.servers()
     }
 }
 
@@ -146,8 +176,4 @@ fn admitted(
         }
         _ => Ok(addresses),
     }
-}
-
-fn own_fault(host: &str, port: u16, error: io::Error) -> Failed {
-    Failed::new(HostPort(host, port), error)
 }

@@ -4,6 +4,7 @@
 //! deadline comes (contract P5): a run that waits in a call has met a slow target, one that
 //! does not is looping. So every call notes the phase that it is in.
 
+mod budget;
 mod call;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::log::{Book, Level, Line, Source};
 
+pub(crate) use budget::{Budget, MAX_CONNECTIONS, MAX_READ_BYTES, Slot};
 pub(crate) use call::ActiveCall;
 pub use call::{Phase, Timings, Waiting};
 
@@ -31,6 +33,7 @@ struct Inner {
     grants: Arc<Grants>,
     started: Instant,
     deadline: Instant,
+    budget: Arc<Budget>,
     state: Mutex<State>,
 }
 
@@ -104,6 +107,7 @@ impl Run {
             grants: grants.into(),
             started: Instant::now(),
             deadline,
+            budget: Arc::default(),
             state: Mutex::default(),
         }))
     }
@@ -130,6 +134,11 @@ impl Run {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.started.elapsed()
+    }
+
+    /// What its connections may still take.
+    pub(crate) fn connections(&self) -> &Arc<Budget> {
+        &self.0.budget
     }
 
     /// Takes a log line. Control characters are escaped, a long line is cut; what is over the
@@ -189,6 +198,14 @@ impl Run {
         let now = Instant::now();
         if let Some(active) = &mut self.state().active {
             active.advance(from, to, now);
+        }
+    }
+
+    /// Notes that bytes of the answer to the call under way have come.
+    pub(crate) fn received(&self, bytes: usize) {
+        let now = Instant::now();
+        if let Some(active) = &mut self.state().active {
+            active.receive(bytes, now);
         }
     }
 

@@ -231,6 +231,9 @@ pub struct Secrets {
 pub struct Containers {
     /// The engine's address, `unix:///path` or `tcp://host:port`. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with `ca.pem`, `cert.pem` and `key.pem`. None: an engine on TCP is talked to in the
+    /// clear.
+    pub tls: Option<PathBuf>,
 }
 
 /// `[commands.NAME]`: a program that plugins whose config names it may talk to.

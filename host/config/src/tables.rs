@@ -48,7 +48,7 @@ pub(crate) fn read(
     let keys = ["directory", "file"];
     let [directory, file] = paths(reader, root.take("secrets"), "secrets", keys, folder);
     let secrets = Secrets { directory, file };
-    let containers = containers(reader, root.take("containers"));
+    let containers = containers(reader, root.take("containers"), folder);
     let commands = commands::read(reader, root.take("commands"), folder);
     let log = log(reader, root.take("log"));
     Settings {
@@ -267,7 +267,7 @@ fn paths<const N: usize>(
     found
 }
 
-fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Containers {
+fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Containers {
     let mut section = section(reader, item, "containers");
     let engine = section.take("engine").and_then(|item| {
         let path = KeyPath::Key(&section.path, "engine");
@@ -279,8 +279,11 @@ fn containers(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Containers {
         reader.report(&item.span(), path, Problem::BadEngine);
         None
     });
+    let tls = section
+        .take("tls")
+        .and_then(|item| file_path(reader, &item, KeyPath::Key(&section.path, "tls"), folder));
     section.finish(reader);
-    Containers { engine }
+    Containers { engine, tls }
 }
 
 fn log(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Log {

@@ -307,6 +307,7 @@ fn commands_and_the_container_engine() {
     let text = r#"
         [containers]
         engine = "tcp://127.0.0.1:2375"
+        tls = "docker"
         [commands]
         short = ["tool", "--flag", ""]
         [commands.long]
@@ -316,6 +317,7 @@ fn commands_and_the_container_engine() {
     "#;
     let config = Config::parse(text, Path::new("/etc/probehost.toml"), &|_| None).unwrap();
     assert_eq!(config.containers.engine.as_deref(), Some("tcp://127.0.0.1:2375"));
+    assert_eq!(config.containers.tls.as_deref(), Some(Path::new("/etc/docker")));
     let short = &config.commands["short"];
     assert_eq!(short.argv, ["tool", "--flag", ""]);
     assert_eq!((short.env.len(), &short.cwd), (0, &None));

@@ -1,22 +1,25 @@
 //! The task of one managed target: everything that happens to it, one thing after the other.
 
-use std::borrow::Cow;
+mod calling;
+mod stepping;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probehost_model::lifecycle::{
-    Effect, Event, LifecycleRecord, LifecycleState, Step, step, wake_at,
-};
-use probehost_model::{Managed, Role, SYSTEM_PRINCIPAL, Timestamp, Trigger};
+use probehost_model::lifecycle::{Event, LifecycleRecord, wake_at};
+use probehost_model::{Managed, Role, Timestamp, Trigger};
 use probehost_monitor::Clock;
 use probehost_monitor::ports::{CheckSeen, Landed};
-use probehost_store::{LifecycleAudit, LifecycleWrite, StoreError, StoredTarget};
+use probehost_store::{StoreError, StoredTarget};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
+
+use calling::{Call, outcome};
+use stepping::{By, Failed};
 
 use crate::error::AskError;
 use crate::instance::{Ask, Board, Instance};
@@ -27,8 +30,6 @@ use crate::sightings::Sightings;
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// The time of day can be set: no wait is longer without a look at it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-/// How often a step is tried that another host was faster with.
-const TRIES: usize = 5;
 /// How long a restart under way is waited for when the host stops.
 pub(crate) const LAST_CALL: Duration = Duration::from_secs(10);
 
@@ -59,12 +60,8 @@ pub(crate) struct Shared<S, R, P> {
     pub(crate) clock: Clock,
     pub(crate) chance: fn() -> f64,
     pub(crate) board: Board,
-}
-
-/// A call of the runtime under way.
-struct Call {
-    attempt: u64,
-    task: JoinHandle<Result<(), String>>,
+    /// Every task, of targets and of calls: a stop waits for them all.
+    pub(crate) tasks: TaskTracker,
 }
 
 pub(crate) struct Actor<S, R, P> {
@@ -79,29 +76,17 @@ pub(crate) struct Actor<S, R, P> {
     call: Option<Call>,
     /// Not before then: the store could not take the last step.
     retry_at: Option<Instant>,
+    /// When time was last looked at. What is due every second counts from here, so that
+    /// results that come more often don't put it off.
+    looked_at: Timestamp,
+    /// When it is looked at again at the latest, whatever the record says.
+    look_by: Instant,
     /// Cancelled when the target is not managed any more, or by another runtime.
     gone: CancellationToken,
 }
 
 /// The target has no lifecycle any more.
 struct Gone;
-
-/// Why a step was not made.
-enum Failed {
-    Refused(probehost_model::lifecycle::Refused),
-    Store(StoreError),
-    Gone,
-}
-
-/// Who asked for a step.
-struct By {
-    principal: Cow<'static, str>,
-    trigger: Option<Trigger>,
-}
-
-impl By {
-    const HOST: Self = Self { principal: Cow::Borrowed(SYSTEM_PRINCIPAL), trigger: None };
-}
 
 impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     /// `record`: as it was left, by this host or another; none for a target that has just
@@ -112,9 +97,12 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         record: Option<LifecycleRecord>,
         gone: CancellationToken,
     ) -> Self {
+        let now = shared.clock.now();
         let resumed = record.is_some();
-        let record = record.unwrap_or_else(|| LifecycleRecord::new(shared.clock.now()));
-        let pending = resumed.then_some(Event::Resumed).into_iter().collect();
+        let record = record.unwrap_or_else(|| unseen(now, &configuration));
+        // One that is disabled is left alone, and taken up when it is enabled.
+        let enabled = configuration.stored.target.enabled;
+        let pending = (resumed && enabled).then_some(Event::Resumed).into_iter().collect();
         let mut actor = Self {
             shared,
             configuration,
@@ -124,12 +112,14 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
             pending,
             call: None,
             retry_at: None,
+            looked_at: now,
+            look_by: Instant::now() + LONGEST_SLEEP,
             gone,
         };
         actor.expect_checks();
         actor.publish();
         if !resumed {
-            // Only probes from now on count, and the next may be far.
+            // What was found before doesn't count, and the next probe may be far.
             actor.probe();
         }
         actor
@@ -144,6 +134,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         loop {
             if self.work_off().await.is_err() {
                 debug!(target = self.id(), "no lifecycle any more");
+                self.shared.board.withdraw(self.id(), &self.gone);
                 return;
             }
             let wake = self.wake();
@@ -159,10 +150,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
                 },
                 () = sleep_until(wake) => {
                     if self.retry_at.is_none_or(|at| at <= Instant::now()) {
-                        self.retry_at = None;
-                        if self.pending.is_empty() {
-                            self.pending.push_back(Event::Tick);
-                        }
+                        self.tick();
                     }
                 }
             }
@@ -176,11 +164,18 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
             return;
         }
         if let Ok(done) = timeout(LAST_CALL, outcome(&mut self.call)).await {
+            // Nothing else: what the store could not take would issue a restart now.
+            self.pending.clear();
+            self.looks = false;
             self.called(done);
             self.retry_at = None;
             let _gone = self.work_off().await;
-        } else if let Some(call) = self.call.take() {
-            call.task.abort();
+        }
+    }
+
+    fn tick(&mut self) {
+        if self.pending.is_empty() {
+            self.pending.push_back(Event::Tick);
         }
     }
 
@@ -197,6 +192,9 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
                 if self.configuration.stored.target.enabled && !was_enabled {
                     self.pending.push_back(Event::Resumed);
                 }
+                // The checks may have other roles, and the policy other times.
+                self.looks = true;
+                self.tick();
                 self.publish();
             }
             Message::Landed(landed) => self.looks |= self.sightings.take(&landed),
@@ -228,30 +226,17 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         })
     }
 
-    fn called(&mut self, (attempt, result): (u64, Result<(), String>)) {
-        let what = &self.configuration.managed.runtime;
-        self.pending.push_back(match result {
-            Ok(()) => {
-                info!(target = self.id(), attempt, %what, "restarted");
-                Event::RestartSucceeded { attempt }
-            }
-            Err(message) => {
-                warn!(target = self.id(), attempt, %what, message, "the restart failed");
-                Event::RestartFailed { attempt, message }
-            }
-        });
-    }
-
     /// When to look again without news.
     fn wake(&self) -> Instant {
-        let now = self.shared.clock.now();
-        let longest = Instant::now() + LONGEST_SLEEP;
-        let retry = self.retry_at.unwrap_or(longest);
-        if self.retry_at.is_some() || !self.configuration.stored.target.enabled {
-            return retry;
+        if let Some(retry_at) = self.retry_at {
+            return retry_at;
         }
-        wake_at(&self.record, &self.configuration.managed.policy, now)
-            .map_or(longest, |at| (Instant::now() + at.since(now)).min(longest))
+        if !self.configuration.stored.target.enabled {
+            return Instant::now() + LONGEST_SLEEP;
+        }
+        let now = self.shared.clock.now();
+        wake_at(&self.record, &self.configuration.managed.policy, self.looked_at)
+            .map_or(self.look_by, |at| (Instant::now() + at.since(now)).min(self.look_by))
     }
 
     /// Takes in what has happened, until nothing is left or the store can't take it.
@@ -259,9 +244,14 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         if self.retry_at.is_some_and(|at| at > Instant::now()) {
             return Ok(());
         }
+        self.retry_at = None;
         loop {
             while let Some(event) = self.pending.front().cloned() {
-                self.take_in(&event).await?;
+                // Time does nothing to a disabled target.
+                let timed = matches!(event, Event::Tick | Event::Resumed);
+                if !timed || self.configuration.stored.target.enabled {
+                    self.take_in(&event).await?;
+                }
                 if self.retry_at.is_some() {
                     return Ok(());
                 }
@@ -286,13 +276,13 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     }
 
     async fn take_in(&mut self, event: &Event) -> Result<(), Gone> {
+        if *event == Event::Tick {
+            self.looked_at = self.shared.clock.now();
+            self.look_by = Instant::now() + LONGEST_SLEEP;
+        }
         match self.advance(event, By::HOST).await {
             Ok(()) => {}
-            Err(Failed::Store(error)) => {
-                let text = error.to_string();
-                warn!(target = self.id(), error = text, "its lifecycle is held as it was");
-                self.retry_at = Some(Instant::now() + STORE_PAUSE);
-            }
+            Err(Failed::Store(error)) => self.hold(&error),
             Err(Failed::Gone) => return Err(Gone),
             // Nothing but what people ask for is refused.
             Err(Failed::Refused(refused)) => debug!(target = self.id(), %refused, "refused"),
@@ -300,116 +290,11 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
         Ok(())
     }
 
-    /// One event and all that follows from it at once.
-    async fn advance(&mut self, event: &Event, by: By) -> Result<(), Failed> {
-        let mut issue = self.step(event, by).await?;
-        while let Some(attempt) = issue {
-            issue = self.step(&Event::Issue { attempt }, By::HOST).await?;
-        }
-        Ok(())
-    }
-
-    /// One step: decided, saved, and only then done. Gives the restart that is to be issued.
-    async fn step(&mut self, event: &Event, by: By) -> Result<Option<u64>, Failed> {
-        for _ in 0..TRIES {
-            let now = self.shared.clock.now();
-            let chance = (self.shared.chance)();
-            let policy = self.configuration.managed.policy;
-            let made = step(&self.record, event, &policy, now, chance).map_err(Failed::Refused)?;
-            if !made.save {
-                self.record = made.record.clone();
-                return Ok(self.carry_out(made.effects));
-            }
-            let write = self.write(&made, now, &by);
-            if self.shared.records.save(write).await.map_err(Failed::Store)? {
-                self.tell(&made);
-                self.record = made.record;
-                self.publish();
-                return Ok(self.carry_out(made.effects));
-            }
-            // Another host was faster, or the target is not what it was.
-            let stored = self.shared.records.one(self.id()).await.map_err(Failed::Store)?;
-            self.record = stored.ok_or(Failed::Gone)?;
-        }
-        // Tried again after a pause, as after any other fault of the store.
-        Err(Failed::Store(StoreError::Overtaken(self.id().to_owned())))
-    }
-
-    fn write(&self, made: &Step, at: Timestamp, by: &By) -> LifecycleWrite {
-        let mut audit = Vec::new();
-        let mut poolable = None;
-        for effect in &made.effects {
-            match effect {
-                Effect::Audit { action, attempt, outcome } => {
-                    let outcome = match attempt {
-                        Some(attempt) => format!("restart {attempt}: {outcome}"),
-                        None => outcome.clone(),
-                    };
-                    audit.push(LifecycleAudit { action: *action, outcome });
-                }
-                Effect::Pool { poolable: now } => poolable = Some(*now),
-                _ => {}
-            }
-        }
-        LifecycleWrite {
-            target: self.id().to_owned(),
-            record: made.record.clone(),
-            transitions: made.transitions().cloned().collect(),
-            audit,
-            poolable,
-            at,
-            principal: by.principal.clone(),
-            trigger: by.trigger,
-        }
-    }
-
-    /// The log of what has just been saved.
-    fn tell(&self, made: &Step) {
-        for made in made.transitions() {
-            let (from, to, failures) = (made.from, made.to, made.failures);
-            let reason = made.reason.map(|reason| reason.as_str()).unwrap_or_default();
-            let (target, message) = (self.id(), made.message.as_str());
-            match to {
-                LifecycleState::Running | LifecycleState::Updating => {
-                    info!(target, %from, %to, "lifecycle changed");
-                }
-                _ => warn!(target, %from, %to, reason, message, failures, "lifecycle changed"),
-            }
-        }
-    }
-
-    fn carry_out(&mut self, effects: Vec<Effect>) -> Option<u64> {
-        let mut issue = None;
-        for effect in effects {
-            match effect {
-                Effect::Issue { attempt } => issue = Some(attempt),
-                Effect::Restart { attempt } => self.restart(attempt),
-                Effect::Probe => self.probe(),
-                // Saved with the record.
-                Effect::Transition(_) | Effect::Audit { .. } | Effect::Pool { .. } => {}
-            }
-        }
-        issue
-    }
-
-    /// Calls the runtime. A call that is still under way is of an attempt that nobody waits for
-    /// any more, and is given up.
-    fn restart(&mut self, attempt: u64) {
-        if let Some(old) = self.call.take() {
-            old.task.abort();
-        }
-        let Managed { runtime, policy } = self.configuration.managed.clone();
-        // The start budget runs from before the call: what it can't do in most of that is over.
-        let limit = policy.start_budget.mul_f64(0.8);
-        let shared = Arc::clone(&self.shared);
-        info!(target = self.id(), attempt, what = %runtime, "restarting");
-        let task = tokio::spawn(async move {
-            let called = timeout(limit, shared.restarter.restart(&runtime, limit)).await;
-            called.unwrap_or_else(|_| {
-                Err(format!("{runtime}: no answer within {} s", limit.as_secs_f64()))
-            })
-        });
-        self.call = Some(Call { attempt, task });
+    /// The store could not take a step: the record stays, and the step is tried again.
+    fn hold(&mut self, error: &StoreError) {
+        let text = error.to_string();
+        warn!(target = self.id(), error = text, "its lifecycle is held as it was");
+        self.retry_at = Some(Instant::now() + STORE_PAUSE);
     }
 
     fn probe(&self) {
@@ -434,21 +319,10 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     }
 }
 
-impl<S, R, P> Drop for Actor<S, R, P> {
-    /// The target is not managed any more: nobody waits for the call.
-    fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
-            call.task.abort();
-        }
-    }
-}
-
-/// What came of the call under way. Never returns when there is none.
-async fn outcome(call: &mut Option<Call>) -> (u64, Result<(), String>) {
-    let Some(under_way) = call else { return std::future::pending().await };
-    let result = (&mut under_way.task).await;
-    let attempt = under_way.attempt;
-    *call = None;
-    let broken = |error| Err(format!("the call of the runtime broke off: {error}"));
-    (attempt, result.unwrap_or_else(broken))
+/// The record of a target that has just become managed. A probe that is under way counts: no
+/// other is started before its end.
+fn unseen(now: Timestamp, configuration: &Configuration) -> LifecycleRecord {
+    let checks = &configuration.stored.target.checks;
+    let longest = checks.iter().map(|check| check.timeout).max().unwrap_or_default();
+    LifecycleRecord { since: now, ..LifecycleRecord::new(now.minus(longest)) }
 }

@@ -42,8 +42,8 @@ struct Inner<S, R, P> {
     mailboxes: Mutex<HashMap<String, Mailbox>>,
     /// Held while targets are compared: one after the other.
     syncing: tokio::sync::Mutex<()>,
+    /// Cancelled with the mailboxes locked, and nothing is added to them after.
     stopping: CancellationToken,
-    tasks: TaskTracker,
 }
 
 struct Mailbox {
@@ -64,13 +64,13 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
     pub fn new(records: S, restarter: R, probing: P, settings: Settings) -> Self {
         let Settings { clock, chance } = settings;
         let board = Board::default();
-        let shared = Arc::new(Shared { records, restarter, probing, clock, chance, board });
+        let tasks = TaskTracker::new();
+        let shared = Arc::new(Shared { records, restarter, probing, clock, chance, board, tasks });
         Self(Arc::new(Inner {
             shared,
             mailboxes: Mutex::default(),
             syncing: tokio::sync::Mutex::default(),
             stopping: CancellationToken::new(),
-            tasks: TaskTracker::new(),
         }))
     }
 
@@ -85,7 +85,6 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
         seen: impl Fn(&StoredTarget) -> Vec<CheckSeen>,
     ) -> Result<(), StoreError> {
         let _one_at_a_time = self.0.syncing.lock().await;
-        let mut fresh = Vec::new();
         let mut wanted = HashMap::new();
         for stored in targets {
             let Some(managed) = stored.target.managed.clone() else { continue };
@@ -93,36 +92,36 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
             let configuration = Configuration { managed, checks, stored };
             wanted.insert(configuration.stored.target.id.clone(), configuration);
         }
-        {
-            let mut mailboxes = self.lock();
-            mailboxes.retain(|id, mailbox| {
-                let stays = wanted.get(id).is_some_and(|new| {
-                    new.managed.runtime == mailbox.configuration.managed.runtime
-                }) && !mailbox.sender.is_closed();
-                if !stays {
-                    mailbox.gone.cancel();
-                    self.0.shared.board.remove(id);
-                }
-                stays
-            });
-            for (id, configuration) in wanted {
-                match mailboxes.get_mut(&id) {
-                    None => fresh.push(configuration),
-                    Some(mailbox) if mailbox.is_of(&configuration) => {}
-                    Some(mailbox) => {
-                        mailbox.configuration = configuration.clone();
-                        // A task that has just ended is started anew the next time.
-                        let _ = mailbox.sender.send(Message::Configure(Box::new(configuration)));
-                    }
-                }
-            }
-        }
-        if fresh.is_empty() || self.0.stopping.is_cancelled() {
+        let is_fresh = |new: &Configuration| {
+            let mailboxes = self.lock();
+            !mailboxes.get(&new.stored.target.id).is_some_and(|known| known.goes_on_as(new))
+        };
+        let (fresh, known): (Vec<_>, Vec<_>) = wanted.into_values().partition(is_fresh);
+        let mut records: HashMap<String, LifecycleRecord> = if fresh.is_empty() {
+            HashMap::new()
+        } else {
+            self.0.shared.records.all().await?.into_iter().collect()
+        };
+
+        let mut mailboxes = self.lock();
+        if self.0.stopping.is_cancelled() {
             return Ok(());
         }
-        let mut records: HashMap<String, LifecycleRecord> =
-            self.0.shared.records.all().await?.into_iter().collect();
-        let mut mailboxes = self.lock();
+        let mut before = std::mem::take(&mut *mailboxes);
+        for configuration in known {
+            let id = configuration.stored.target.id.clone();
+            let Some(mut mailbox) = before.remove(&id) else { continue };
+            if !mailbox.is_of(&configuration) {
+                mailbox.configuration = configuration.clone();
+                // A task that has just ended is started anew the next time.
+                let _ = mailbox.sender.send(Message::Configure(Box::new(configuration)));
+            }
+            mailboxes.insert(id, mailbox);
+        }
+        for (id, mailbox) in before {
+            mailbox.gone.cancel();
+            self.0.shared.board.remove(&id);
+        }
         for configuration in fresh {
             let id = configuration.stored.target.id.clone();
             let (sender, mailbox) = mpsc::unbounded_channel();
@@ -130,7 +129,7 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
             let gone = CancellationToken::new();
             let shared = Arc::clone(&self.0.shared);
             let actor = Actor::new(shared, configuration.clone(), record, gone.clone());
-            self.0.tasks.spawn(actor.run(mailbox, self.0.stopping.clone()));
+            self.0.shared.tasks.spawn(actor.run(mailbox, self.0.stopping.clone()));
             mailboxes.insert(id, Mailbox { sender, gone, configuration });
         }
         Ok(())
@@ -176,9 +175,12 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
 
     /// Ends every task; waits for restarts that are under way, at most ten seconds. Idempotent.
     pub async fn stop(&self) {
-        self.0.stopping.cancel();
-        self.0.tasks.close();
-        self.0.tasks.wait().await;
+        {
+            let _no_more = self.lock();
+            self.0.stopping.cancel();
+        }
+        self.0.shared.tasks.close();
+        self.0.shared.tasks.wait().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Mailbox>> {
@@ -187,6 +189,11 @@ impl<S: Records, R: Restarter, P: Probing> Healer<S, R, P> {
 }
 
 impl Mailbox {
+    /// Whether its task can go on with this configuration. Another runtime begins anew.
+    fn goes_on_as(&self, new: &Configuration) -> bool {
+        new.managed.runtime == self.configuration.managed.runtime && !self.sender.is_closed()
+    }
+
     /// Whether the task has been told this already. Records change with every probe, and of
     /// them only a reset matters.
     fn is_of(&self, new: &Configuration) -> bool {

@@ -68,6 +68,14 @@ impl Board {
         all.insert(instance.target.clone(), Arc::new(instance));
     }
 
+    /// Takes down what a task told that ends by itself, unless it is `gone` and another tells.
+    pub(crate) fn withdraw(&self, target: &str, gone: &CancellationToken) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !gone.is_cancelled() {
+            all.remove(target);
+        }
+    }
+
     pub(crate) fn remove(&self, target: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(target);
     }

@@ -12,7 +12,8 @@ pub(crate) const PROBE: &str = "probehost:plugin/probe";
 const PACKAGE: &str = "probehost:plugin/";
 
 /// Interfaces of the contract that a plugin can import. `types` holds nothing to call.
-const CAPABILITIES: [&str; 6] = ["container", "http", "log", "process", "ssh", "types"];
+const CAPABILITIES: [&str; 9] =
+    ["container", "dns", "http", "log", "process", "ssh", "tcp", "types", "udp"];
 
 /// The version of WASI that is linked, with nothing granted.
 const WASI_VERSION: &str = "0.2.12";

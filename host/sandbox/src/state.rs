@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) host_late: bool,
     /// How many programs it has started.
     pub(crate) children: u32,
+    /// How many bodies of answers it has open.
+    pub(crate) bodies: u32,
     pub(crate) table: ResourceTable,
     /// Made when the guest first asks for it, since many never do.
     wasi: Option<(WasiCtx, Stdio)>,
@@ -45,6 +47,7 @@ impl State {
             timed_out: false,
             host_late: false,
             children: 0,
+            bodies: 0,
             table,
             wasi: None,
         }

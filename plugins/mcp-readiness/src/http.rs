@@ -1,15 +1,18 @@
 //! Streamable HTTP: each message is a POST, answered with JSON or with a stream of events.
 
-use probehost_sdk::http::{Request, Response};
+use probehost_sdk::http::{Body, Error, Request, Response};
 use probehost_sdk::{Headers, Problem, Reason, Url, log};
 use serde_json::{Map, Value};
 
 use crate::rpc::{self, Message};
-use crate::sse;
+use crate::sse::Events;
 use crate::transport::{Transport, Trouble, odd};
 
-/// Most bytes of one answer.
+/// Most bytes of one answer, all events of a stream together.
 const BODY_LIMIT: u32 = 4 << 20;
+
+/// Bytes that are read at once.
+const PIECE: u32 = 64 << 10;
 
 /// Redirects that are followed, each of which must be granted: servers send `/mcp/` to `/mcp`.
 const REDIRECTS: u8 = 2;
@@ -57,7 +60,7 @@ impl<'c> Http<'c> {
         method: &str,
         name: Option<&str>,
         message: &Value,
-    ) -> Result<Response, Problem> {
+    ) -> Result<(Response, Body), Problem> {
         let request = Request::post(&self.url, message.to_string())
             .header("Content-Type", "application/json")
             .header("Accept", "application/json, text/event-stream")
@@ -70,14 +73,14 @@ impl<'c> Http<'c> {
                 request = request.header("Mcp-Name", name);
             }
         }
-        let answer = request.send()?;
+        let (answer, body) = request.open()?;
         if answer.url != self.url {
             self.url.clone_from(&answer.url);
         }
         if self.first.is_none() {
-            self.first = Some(Response { body: Vec::new(), ..answer.clone() });
+            self.first = Some(answer.clone());
         }
-        Ok(answer)
+        Ok((answer, body))
     }
 
     /// What a status says by itself; none: look at the body.
@@ -108,7 +111,7 @@ impl Transport for Http<'_> {
     ) -> Result<Message, Trouble> {
         let name = params.get("name").and_then(Value::as_str).map(str::to_owned);
         let message = rpc::request(id, method, params);
-        let answer = self.post(method, name.as_deref(), &message)?;
+        let (answer, body) = self.post(method, name.as_deref(), &message)?;
         if method == "initialize"
             && let Some(session) = answer.header("mcp-session-id")
             && session.len() <= MAX_SESSION
@@ -121,32 +124,27 @@ impl Transport for Http<'_> {
         {
             return Err(Problem::Failure(failure.clone()).into());
         }
-        let body = String::from_utf8_lossy(&answer.body);
         let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
-        let texts = if kind.starts_with("text/event-stream") {
-            sse::events(&body)
+        let found = if kind.starts_with("text/event-stream") {
+            among_events(&body, id)
         } else {
-            vec![body.into_owned()]
+            whole(&body).map(|text| rpc::find(&text, id).map_err(|_| NoJson))
         };
-        for text in &texts {
-            match (rpc::find(text, id), &refusal) {
-                (Ok(Message::Other), _) => {}
-                // An error comes with a bad status too, and says more than that.
-                (Ok(found @ Message::Error(_)), _) | (Ok(found), None) => return Ok(found),
-                (Err(_), None) => {
-                    return Err(odd(&self.who, method, "answered with what is not JSON").into());
-                }
-                _ => {}
+        match (found, refusal) {
+            // An error comes with a bad status too, and says more than that.
+            (Ok(Ok(found @ Message::Error(_))), _) => Ok(found),
+            (_, Some(refusal)) => Err(refusal.into()),
+            (Ok(Ok(Message::Other)), None) => Err(odd(&self.who, method, "sent no answer").into()),
+            (Ok(Ok(found)), None) => Ok(found),
+            (Ok(Err(NoJson)), None) => {
+                Err(odd(&self.who, method, "answered with what is not JSON").into())
             }
+            (Err(error), None) => Err(Problem::from(error).into()),
         }
-        if let Some(refusal) = refusal {
-            return Err(refusal.into());
-        }
-        Err(odd(&self.who, method, "sent no answer").into())
     }
 
     fn tell(&mut self, method: &str) -> Result<(), Problem> {
-        let answer = self.post(method, None, &rpc::notification(method))?;
+        let (answer, _unread) = self.post(method, None, &rpc::notification(method))?;
         self.refusal(method, &answer).map_or(Ok(()), Err)
     }
 
@@ -169,4 +167,39 @@ impl Transport for Http<'_> {
             Err(error) => log::warn(&format!("the session was not ended: {error}")),
         }
     }
+}
+
+/// What was to be a message is none.
+#[derive(Debug)]
+struct NoJson;
+
+/// The answer to `id` among events, which are read until it is there: a server may keep the stream
+/// open, and send other messages before, or instead.
+fn among_events(body: &Body, id: u64) -> Result<Result<Message, NoJson>, Error> {
+    let mut events = Events::default();
+    while let Some(piece) = body.read(PIECE)? {
+        let found = first_answer(events.push(&piece), id);
+        if !matches!(found, Ok(Message::Other)) {
+            return Ok(found);
+        }
+    }
+    Ok(first_answer(events.finish(), id))
+}
+
+fn first_answer(events: impl IntoIterator<Item = String>, id: u64) -> Result<Message, NoJson> {
+    for event in events {
+        match rpc::find(&event, id) {
+            Ok(Message::Other) => {}
+            found => return found.map_err(|_| NoJson),
+        }
+    }
+    Ok(Message::Other)
+}
+
+fn whole(body: &Body) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.read(PIECE)? {
+        bytes.extend(piece);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -115,8 +115,9 @@ fn a_whole_conversation() {
         assert_eq!(request.header_value("mcp-protocol-version"), Some("2025-06-18"));
     }
     let measured: Vec<_> = report.measurements.iter().map(|m| m.name.as_str()).collect();
-    assert_eq!(measured, ["initialize", "list_tools", "tools", "total"]);
-    assert_eq!(report.measurements[2].value, 2.0);
+    let expected = ["initialize", "transport", "list_tools", "application", "tools", "total"];
+    assert_eq!(measured, expected);
+    assert_eq!(report.measurements[4].value, 2.0);
 }
 
 /// M2: answers framed as events, after a priming event and a notification.
@@ -135,6 +136,74 @@ fn answers_can_be_events() {
     assert_eq!(probe(CONFIG, answers).outcome, Outcome::Pass);
     // No session was opened, so there is none to end.
     assert_eq!(asked().len(), 3);
+}
+
+const EVENTS: &str = "text/event-stream";
+
+/// What a server sends besides answers: a priming event, a notification, a request of its own.
+const NOISE: [&str; 3] = [
+    "id: 0\nretry: 100\ndata: \n\n",
+    "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n",
+    "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n: still here\n\n",
+];
+
+fn event(message: &Value) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
+
+/// Scripts a stream of these events that stays open: who reads on gets a timeout.
+fn stays_open(events: impl IntoIterator<Item = String>) {
+    let events: Vec<_> = events.into_iter().collect();
+    let timeout = Error::new(ErrorKind::Timeout, Phase::Body, "timeout …");
+    native::http::stream_with(answer(200, EVENTS, "", None), events, Some(timeout));
+}
+
+fn noise() -> impl Iterator<Item = String> {
+    NOISE.into_iter().map(str::to_owned)
+}
+
+/// M2: a stream that stays open is read until the answer is there, and then closed.
+#[test]
+fn streams_can_stay_open() {
+    let initialize = result(1, json!({ "protocolVersion": "2025-11-25" }));
+    stays_open(noise().chain([event(&initialize)]));
+    native::http::answer_with(Ok(answer(202, "", "", None)));
+    // In pieces of no particular size.
+    let list = noise().chain([event(&tools(2, &["a"], None))]).collect::<String>();
+    stays_open(list.as_bytes().chunks(7).map(|piece| String::from_utf8(piece.to_vec()).unwrap()));
+    let report = native::check::<McpReadiness>(r#"{"url": "http://mcp:3000/mcp", "tools": ["a"]}"#);
+    assert_eq!(report.outcome, Outcome::Pass);
+    assert_eq!((asked().len(), native::http::open_bodies()), (3, 0));
+}
+
+/// M2, P3: a stream without the answer is a timeout at the deadline, or too much at the limit.
+#[test]
+fn a_stream_without_the_answer() {
+    stays_open(noise());
+    let report = native::check::<McpReadiness>(CONFIG);
+    assert_eq!(failure(&report), (Reason::Timeout, "timeout …"));
+
+    let endless = NOISE.into_iter().cycle();
+    native::http::stream_with(answer(200, EVENTS, "", None), endless, None);
+    let report = native::check::<McpReadiness>(CONFIG);
+    assert_eq!(failure(&report).0, Reason::Answer);
+
+    // One that is closed without it; one whose answer no empty line follows.
+    native::http::stream_with(answer(200, EVENTS, "", None), NOISE, None);
+    let report = native::check::<McpReadiness>(CONFIG);
+    assert_eq!(failure(&report).1, "mcp:3000 sent no answer to initialize");
+    let refused = json!({ "id": 1, "error": { "code": -32603, "message": "no" } });
+    let last = format!("data: {refused}");
+    native::http::stream_with(answer(200, EVENTS, "", None), [last], None);
+    let report = native::check::<McpReadiness>(CONFIG);
+    assert!(failure(&report).1.contains("the JSON-RPC error -32603: no"), "{report:?}");
+
+    // A bad status says more than that its stream has no end.
+    let timeout = Error::new(ErrorKind::Timeout, Phase::Body, "timeout …");
+    native::http::stream_with(answer(503, EVENTS, "", None), NOISE, Some(timeout));
+    let report = native::check::<McpReadiness>(CONFIG);
+    assert!(failure(&report).1.contains("503 Service Unavailable"), "{report:?}");
+    assert_eq!(native::http::open_bodies(), 0);
 }
 
 /// M5: what a server refuses, and how that is told. The session is ended all the same.

@@ -87,6 +87,14 @@ impl Ca {
         self.issue(CertificateParams::new(vec!["somewhere-else.test".to_owned()])?, -1, 20)
     }
 
+    /// A client's certificate, valid from yesterday for another 20 days.
+    pub fn client(&self) -> Result<Identity, CertError> {
+        let mut params = CertificateParams::new(Vec::new())?;
+        describe(&mut params, -1, 20);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&params)
+    }
+
     /// A client's settings that trust this authority alone, for HTTP/1.1.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, CertError> {
         trusting(self.der())
@@ -99,6 +107,10 @@ impl Ca {
         to_day: i64,
     ) -> Result<Identity, CertError> {
         describe(&mut params, from_day, to_day);
+        self.sign(&params)
+    }
+
+    fn sign(&self, params: &CertificateParams) -> Result<Identity, CertError> {
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
         Ok(Identity { certificate, key })

@@ -1,4 +1,4 @@
-//! Real MCP servers: npm's server-everything, and PyPI's mcp in its two lines.
+//! Real MCP servers: npm's server-everything, PyPI's mcp in its two lines, and the Rust SDK's.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -111,5 +111,52 @@ impl Everything {
         }
         let output = self.process.output();
         (count(&output, "Session initialized"), count(&output, end))
+    }
+}
+
+/// The server on the Rust SDK: it is part of the workspace, and built with its tests.
+fn rust_sdk() -> PathBuf {
+    let own = env::current_exe().unwrap_or_default();
+    let folder = own.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    folder.join("mcp-server")
+}
+
+/// Says whether the calling test has to be skipped because the server on the Rust SDK is not built.
+pub fn skip_rust_sdk() -> bool {
+    let file = rust_sdk();
+    let there = file.is_file().then_some(file.as_path());
+    let build = "cargo build -p probehost-test-mcp-server";
+    installed::skip_unless_found(there, "mcp-server", build)
+}
+
+/// The program and the arguments of a server on the Rust SDK over its input and output.
+pub fn rust_sdk_words() -> Vec<String> {
+    vec![rust_sdk().display().to_string(), "stdio".to_owned()]
+}
+
+/// A running server on the Rust SDK over HTTP. Dropping it kills it.
+#[derive(Debug)]
+pub struct RustSdk {
+    url: String,
+    _process: Process,
+}
+
+impl RustSdk {
+    /// Starts one.
+    pub fn start() -> Result<Self, ProcessError> {
+        let mut process = Process::run(&rust_sdk(), ["http".into()])?;
+        let url = |line: &str| line.starts_with("http://").then(|| line.to_owned());
+        let url = process.wait_for_line(LIMIT, url)?;
+        Ok(Self { url, _process: process })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where it answers with the number of sessions that are open now.
+    pub fn sessions_url(&self) -> String {
+        self.url.replace("/mcp", "/sessions")
     }
 }

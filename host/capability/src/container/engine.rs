@@ -1,10 +1,12 @@
 //! Where the container engine is.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use bollard::{API_DEFAULT_VERSION, Docker};
+
+use super::tls::Tls;
 
 /// The library's own limit, in seconds, for each request. Every call has its run's deadline, which
 /// is at most an hour, so this never comes first.
@@ -14,21 +16,37 @@ const LIBRARY_TIMEOUT: u64 = 2 * 60 * 60;
 const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
 
 /// The container engine of this host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Engine {
     /// On a Unix socket.
     Unix(PathBuf),
     /// On a TCP port, in the clear: `host:port`.
     Tcp(String),
+    /// On a TCP port, with TLS.
+    Tls(Tls),
 }
 
-/// An engine's address that is none.
+/// An engine that can't be used as it is given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not the address of a container engine; write for example \
-     \"unix:///var/run/docker.sock\" or \"tcp://127.0.0.1:2375\""
-)]
-pub struct EngineError(String);
+pub enum EngineError {
+    /// Its address is none.
+    #[error(
+        "{0:?} is not the address of a container engine; write for example \
+         \"unix:///var/run/docker.sock\" or \"tcp://127.0.0.1:2375\""
+    )]
+    Address(String),
+    /// TLS goes with TCP only.
+    #[error("{0} is no TCP port, so there is no TLS with it; leave `tls` out")]
+    NotTcp(String),
+    /// A file for TLS is not what it should be.
+    #[error("cannot use {} for TLS with the container engine: {why}", path.display())]
+    TlsFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
 
 impl Default for Engine {
     fn default() -> Self {
@@ -41,7 +59,7 @@ impl FromStr for Engine {
 
     /// Reads `unix:///path` or `tcp://host:port`.
     fn from_str(text: &str) -> Result<Self, EngineError> {
-        let bad = || EngineError(text.chars().take(200).collect());
+        let bad = || EngineError::Address(text.chars().take(200).collect());
         if let Some(path) = text.strip_prefix("unix://") {
             return if path.starts_with('/') { Ok(Self::Unix(path.into())) } else { Err(bad()) };
         }
@@ -65,11 +83,26 @@ impl fmt::Display for Engine {
         match self {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp://{address}"),
+            Self::Tls(tls) => write!(f, "tcp://{}", tls.address()),
         }
     }
 }
 
 impl Engine {
+    /// The same with TLS, by the `ca.pem`, `cert.pem` and `key.pem` of this folder, as Docker's own
+    /// client does it: only what `ca.pem` has signed is trusted, and `cert.pem` says who this is.
+    /// They are read now.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]: it is not on a TCP port, or a file is not what it should be.
+    pub fn with_tls(self, folder: &Path) -> Result<Self, EngineError> {
+        match self {
+            Self::Tcp(address) => Ok(Self::Tls(Tls::new(address, folder)?)),
+            other => Err(EngineError::NotTcp(other.to_string())),
+        }
+    }
+
     /// A client for one call. It connects with the first request and keeps no connection.
     pub(crate) fn client(&self) -> Result<Docker, bollard::errors::Error> {
         let address = self.to_string();
@@ -79,6 +112,17 @@ impl Engine {
             }
             Self::Tcp(_) => {
                 Docker::connect_with_http(&address, LIBRARY_TIMEOUT, API_DEFAULT_VERSION)
+            }
+            Self::Tls(tls) => {
+                let (tls, place) = (tls.clone(), format!("http://{}", tls.address()));
+                let transport = move |request| tls.clone().request(request);
+                let place = Some(place);
+                Docker::connect_with_custom_transport(
+                    transport,
+                    place,
+                    LIBRARY_TIMEOUT,
+                    API_DEFAULT_VERSION,
+                )
             }
         }
     }

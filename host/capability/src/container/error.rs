@@ -11,6 +11,7 @@ use super::engine::Engine;
 use super::types::ErrorKind;
 use crate::egress::Denied;
 use crate::run::CallResult;
+use crate::tls;
 
 /// A call that failed; the call itself knows the time.
 #[derive(Debug)]
@@ -72,6 +73,7 @@ impl Failure {
                 )
             }
             Library::SocketNotFoundError(_) => Self::no_socket(engine),
+            Library::IOError { err } => Self::io(engine, &err),
             Library::RequestTimeoutError => Self::silent(engine, "its client gave up"),
             Library::JsonDataError { .. } | Library::JsonSerdeError { .. } => Self::new(
                 ErrorKind::Protocol,
@@ -98,6 +100,10 @@ impl Failure {
     }
 
     fn io(engine: &Engine, error: &io::Error) -> Self {
+        if let Some((message, refused)) = tls::refusal_within(&engine.to_string(), error) {
+            let kind = if refused { ErrorKind::Forbidden } else { ErrorKind::Unreachable };
+            return Self::new(kind, message);
+        }
         match error.kind() {
             io::ErrorKind::NotFound => Self::no_socket(engine),
             io::ErrorKind::PermissionDenied => Self::new(

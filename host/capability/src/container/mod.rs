@@ -6,6 +6,7 @@
 mod engine;
 pub(crate) mod error;
 mod read;
+mod tls;
 mod types;
 
 use probehost_model::{Endpoint, sanitize};
@@ -14,6 +15,7 @@ use crate::egress::Egress;
 use crate::run::{ActiveCall, CallResult, Phase, Run};
 
 pub use engine::{Engine, EngineError};
+pub use tls::Tls;
 pub use types::{Error, ErrorKind, Health, Report, State};
 
 use error::Failure;

@@ -7,16 +7,17 @@ use http::{Method, StatusCode};
 
 use super::Http;
 use super::error::Failure;
-use super::exchange::{Answer, exchange};
+use super::exchange::{Answer, Body, exchange};
 use super::request::{Hop, Prepared};
 use super::types::{ErrorKind, Header, Response};
 use crate::run::{ActiveCall, Timings};
 
+/// The answer, and its body, which is yet to be read.
 pub(super) async fn follow(
     http: &Http,
     call: &ActiveCall<'_>,
     mut request: Prepared,
-) -> Result<Response, Failure> {
+) -> Result<(Response, Body), Failure> {
     let mut followed = 0;
     loop {
         let follows = request.redirects > 0;
@@ -92,7 +93,7 @@ fn drop_credentials(headers: &mut HeaderMap) {
     }
 }
 
-fn response(answer: Answer, hop: Hop) -> Response {
+fn response(answer: Answer, hop: Hop) -> (Response, Body) {
     let headers = answer
         .headers
         .iter()
@@ -101,12 +102,13 @@ fn response(answer: Answer, hop: Hop) -> Response {
             value: String::from_utf8_lossy(value.as_bytes()).into_owned(),
         })
         .collect();
-    Response {
+    let response = Response {
         status: answer.status.as_u16(),
         headers,
-        body: answer.body,
+        body: Vec::new(),
         url: hop.url.into(),
         timings: Timings::default(),
-        certificate: answer.certificate,
-    }
+        certificate: answer.body.certificate(),
+    };
+    (response, answer.body)
 }

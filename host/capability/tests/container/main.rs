@@ -5,6 +5,7 @@
 
 mod odd;
 mod real;
+mod tls;
 
 use std::time::Duration;
 
@@ -20,9 +21,12 @@ const AMPLE: Duration = Duration::from_secs(30);
 
 /// Capabilities with this engine.
 fn with_engine(engine: &str) -> Capabilities {
+    capabilities(engine.parse().unwrap())
+}
+
+fn capabilities(engine: Engine) -> Capabilities {
     let options =
         Options { resolver: Resolver::fixed([]), system_roots: false, root_files: Vec::new() };
-    let engine: Engine = engine.parse().unwrap();
     Capabilities::new(options).unwrap().with_engine(engine)
 }
 

@@ -11,6 +11,7 @@ mod redirects;
 mod requests;
 mod secrets;
 mod server;
+mod streams;
 mod timeouts;
 mod tls;
 

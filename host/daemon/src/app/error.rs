@@ -24,8 +24,8 @@ pub enum AppError {
     /// This machine's way to resolve names.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
-    /// The address of the container engine.
-    #[error("[containers] engine: {0}")]
+    /// The container engine.
+    #[error("[containers]: {0}")]
     Engine(#[from] EngineError),
     /// A built-in plugin.
     #[error(

@@ -41,10 +41,14 @@ pub struct Setup {
     pub secrets_file: Option<PathBuf>,
     /// The address of the container engine. None: Docker's usual socket.
     pub engine: Option<String>,
+    /// A folder with the engine's `ca.pem`, and this host's `cert.pem` and `key.pem`.
+    pub engine_tls: Option<PathBuf>,
     /// Programs that plugins may talk to.
     pub commands: Commands,
     /// Most probes at once.
     pub concurrency: u32,
+    /// The one built-in plugin that is wanted. None: all.
+    pub only: Option<String>,
 }
 
 impl Setup {
@@ -60,8 +64,10 @@ impl Setup {
             secrets: config.secrets.directory.clone(),
             secrets_file: config.secrets.file.clone(),
             engine: config.containers.engine.clone(),
+            engine_tls: config.containers.tls.clone(),
             commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
+            only: None,
         }
     }
 
@@ -70,9 +76,13 @@ impl Setup {
     }
 
     fn engine(&self) -> Result<Engine, AppError> {
-        Ok(match &self.engine {
+        let engine = match &self.engine {
             Some(address) => address.parse()?,
             None => Engine::default(),
+        };
+        Ok(match &self.engine_tls {
+            Some(folder) => engine.with_tls(folder)?,
+            None => engine,
         })
     }
 
@@ -118,7 +128,11 @@ impl Kinds {
             .iter()
             .filter_map(|(name, settings)| Some((name.clone(), hexadecimal(&settings.sha256?))));
         let catalog = Catalog::new(Sandbox::new(options)?, pins.collect());
-        for builtin in BUILTIN {
+        // One that is asked for alone is all there is to compile, unless there is none such: then
+        // the answer tells what there is.
+        let alone = |name: &str| setup.only.as_ref().is_none_or(|only| only == name);
+        let any = BUILTIN.iter().any(|builtin| alone(builtin.name));
+        for builtin in BUILTIN.iter().filter(|builtin| !any || alone(builtin.name)) {
             let pinned = setup.settings.get(builtin.name).is_some_and(|s| s.sha256.is_some());
             match catalog.load_builtin(builtin.name, builtin.bytes).await {
                 Ok(_) => {}

@@ -2,6 +2,7 @@
 
 mod changing;
 mod error;
+mod faults;
 mod healing;
 mod housekeeping;
 mod kinds;
@@ -14,6 +15,7 @@ mod serving;
 mod usage;
 
 pub use error::AppError;
+pub(crate) use faults::{FaultRecord, Faults};
 pub use kinds::{Kinds, Setup};
 pub use listing::check_seen;
 pub use planning::Planned;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use probehost_capability::{Call, CallResult, Capabilities, Run, Trace};
 use probehost_model::{Endpoint, Layer, Outcome, Plan, Reason};
 use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
-use probehost_monitor::{Evidence, LogLine, ProbeCall};
+use probehost_monitor::{Clock, Evidence, LogLine, ProbeCall};
 use probehost_sandbox::{CheckRequest, Plugin, RunReport};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::planning::Plans;
 use super::usage::{Usage, metered};
-use super::{Kinds, Planned};
+use super::{Faults, Kinds, Planned};
 
 /// Runs probes in the sandbox.
 #[derive(Debug)]
@@ -20,19 +20,25 @@ pub struct SandboxProber {
     kinds: Arc<Kinds>,
     capabilities: Capabilities,
     plans: Plans,
+    faults: Faults,
 }
 
 impl SandboxProber {
     /// A prober for these plugins.
     #[must_use]
     pub fn new(kinds: Arc<Kinds>, capabilities: Capabilities) -> Self {
-        Self { kinds, capabilities, plans: Plans::default() }
+        Self { kinds, capabilities, plans: Plans::default(), faults: Faults::default() }
     }
 
     /// Why checks of a kind can't be probed, and what to do. None: they can.
     #[must_use]
     pub fn problem(&self, kind: &str) -> Option<String> {
         self.kinds.problem(kind)
+    }
+
+    /// What the plugins did wrong.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Makes every plan anew: what the operator allows has changed.
@@ -98,6 +104,8 @@ impl SandboxProber {
             () = cancel.cancelled() => return cancelled(met(&run)),
             report = probed(&plugin, request, usage) => report,
         };
+        let fault = report.fault.as_ref().map(|fault| format!("{}: {fault}", plugin.title()));
+        self.faults.note(&check.kind, fault.as_deref(), Clock::System.now());
         let mut outcome = report.outcome;
         let Trace { calls, calls_dropped, log, log_dropped } = run.take_trace();
         let denied = denied(&calls);
@@ -199,6 +207,10 @@ fn met(run: &Run) -> String {
     }
 }
 
+/// Most calls of one run that were not granted and have an audit row of their own: a plugin that
+/// tries every door must not flood the audit.
+const MOST_DENIED: usize = 16;
+
 /// The calls that were not granted, once each.
 fn denied(calls: &[Call]) -> Vec<String> {
     let mut denied = Vec::new();
@@ -209,6 +221,11 @@ fn denied(calls: &[Call]) -> Vec<String> {
                 denied.push(text);
             }
         }
+    }
+    let more = denied.len().saturating_sub(MOST_DENIED);
+    if more > 0 {
+        denied.truncate(MOST_DENIED);
+        denied.push(format!("{more} further calls were not granted"));
     }
     denied
 }

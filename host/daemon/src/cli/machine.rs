@@ -31,6 +31,9 @@ pub(crate) struct MachineArgs {
     /// The address of the container engine. Without it, Docker's usual socket.
     #[arg(long, value_name = "unix:///PATH or tcp://HOST:PORT")]
     engine: Option<String>,
+    /// A folder with ca.pem, cert.pem and key.pem, for TLS with an engine on a TCP port.
+    #[arg(long = "engine-tls", value_name = "DIR")]
+    engine_tls: Option<PathBuf>,
     /// A program that the plugin may talk to, by the name that the config gives: its words as a
     /// JSON list. Can be given again.
     #[arg(long = "command", value_name = "NAME=[\"PROGRAM\",…]", value_parser = command)]
@@ -46,6 +49,7 @@ impl MachineArgs {
             secrets: self.secrets.clone(),
             secrets_file: self.secrets_file.clone(),
             engine: self.engine.clone(),
+            engine_tls: self.engine_tls.clone(),
             commands: self.commands.iter().cloned().collect(),
             concurrency: 1,
             ..Setup::default()

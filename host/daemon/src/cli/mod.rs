@@ -1,6 +1,7 @@
 //! The command line: parse, call, render.
 
 mod check_config;
+mod grants;
 mod machine;
 mod plugin;
 mod probe;
@@ -41,6 +42,11 @@ enum Command {
         #[arg(value_name = "FILE", default_value = "probehost.toml")]
         config: PathBuf,
     },
+    /// Show what each check may reach, and why: its own config names it, or an `allow` does.
+    ///
+    /// Exits with 1 when a check wants what it is not granted; the line that would grant it is
+    /// shown.
+    Grants(grants::GrantsArgs),
     /// Probe once, without a store: shows outcome, phases, calls and log.
     ///
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
@@ -78,6 +84,7 @@ pub(crate) fn run() -> ExitCode {
     let code = match cli.command {
         Command::Serve { config } => runtime.block_on(serve::serve(&config)),
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
+        Command::Grants(args) => runtime.block_on(grants::grants(args)),
         Command::Probe(args) => runtime.block_on(probe::probe(*args)),
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),

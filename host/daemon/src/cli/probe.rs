@@ -57,7 +57,11 @@ pub(crate) async fn probe(args: ProbeArgs) -> ExitCode {
 }
 
 async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
-    let setup = Setup { directory: args.plugins.clone(), ..args.machine.setup() };
+    let setup = Setup {
+        directory: args.plugins.clone(),
+        only: Some(args.kind.clone()),
+        ..args.machine.setup()
+    };
     let told = |error: AppError| error.to_string();
     let kinds = Arc::new(Kinds::load(&setup).await.map_err(told)?);
     let Some(plugin) = kinds.catalog().get(&args.kind) else {

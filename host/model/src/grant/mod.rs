@@ -62,6 +62,12 @@ impl Grants {
         &self.allowed
     }
 
+    /// Whether the check's own config grants `endpoint`.
+    #[must_use]
+    pub fn is_named(&self, endpoint: &Endpoint) -> bool {
+        self.named.contains(&normal(endpoint.clone()))
+    }
+
     /// Whether `endpoint` is granted (contract G2).
     #[must_use]
     pub fn allows(&self, endpoint: &Endpoint) -> bool {
@@ -136,6 +142,7 @@ fn normal(endpoint: Endpoint) -> Endpoint {
     match endpoint {
         Endpoint::Http(origin) => Endpoint::Http(Origin { host: fix(origin.host), ..origin }),
         Endpoint::Tcp { host, port } => Endpoint::Tcp { host: fix(host), port },
+        Endpoint::Udp { host, port } => Endpoint::Udp { host: fix(host), port },
         Endpoint::Ssh { host, port } => Endpoint::Ssh { host: fix(host), port },
         Endpoint::Dns(name) => Endpoint::Dns(fix(name)),
         other @ (Endpoint::Container(_) | Endpoint::Process(_)) => other,
@@ -150,6 +157,7 @@ fn with_host(endpoint: &Endpoint, address: IpAddr) -> Endpoint {
             Endpoint::Http(Origin { scheme: origin.scheme, host, port: origin.port })
         }
         Endpoint::Tcp { port, .. } => Endpoint::Tcp { host, port: *port },
+        Endpoint::Udp { port, .. } => Endpoint::Udp { host, port: *port },
         Endpoint::Ssh { port, .. } => Endpoint::Ssh { host, port: *port },
         other @ (Endpoint::Container(_) | Endpoint::Process(_) | Endpoint::Dns(_)) => other.clone(),
     }

@@ -1,4 +1,4 @@
-//! A stream that tells its call when bytes of the answer come.
+//! A stream that tells its run when bytes of the answer come.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,21 +6,21 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::run::ActiveCall;
+use crate::run::Run;
 
 /// The stream of one exchange.
-pub(super) struct Metered<'a, S> {
+pub(super) struct Metered<S> {
     inner: S,
-    call: &'a ActiveCall<'a>,
+    run: Run,
 }
 
-impl<'a, S> Metered<'a, S> {
-    pub(super) fn new(inner: S, call: &'a ActiveCall<'a>) -> Self {
-        Self { inner, call }
+impl<S> Metered<S> {
+    pub(super) fn new(inner: S, run: Run) -> Self {
+        Self { inner, run }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<'_, S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -30,13 +30,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<'_, S> {
         ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         let read = buf.filled().len() - before;
         if read > 0 {
-            self.call.received(read);
+            self.run.received(read);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<'_, S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
