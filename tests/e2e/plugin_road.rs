@@ -71,7 +71,7 @@ fn project(language: &str, kept: Option<&str>) -> PathBuf {
 }
 
 /// From nothing to a plugin that keeps to the contract.
-fn road(language: &str, kept: Option<&str>, own_tests: &[&str]) {
+fn road(language: &str, kept: Option<&str>, own_tests: &[&str]) -> PathBuf {
     let dir = project(language, kept);
     let built = run(&["plugin", "build", dir.to_str().unwrap()]);
     assert_eq!(built.code, 0, "{built:?}");
@@ -89,6 +89,7 @@ fn road(language: &str, kept: Option<&str>, own_tests: &[&str]) {
     with_caches(&mut tests);
     let tests = ran(&mut tests);
     assert_eq!(tests.code, 0, "{tests:?}");
+    dir
 }
 
 /// P1, G2: one run, with the grants of its config, told with all that it did.
@@ -187,7 +188,18 @@ fn typescript() {
     if skip_unless_installed("npm", "apt-get install -y --no-install-recommends npm") {
         return;
     }
-    road("ts", Some("node_modules"), &["npm", "test", "--silent"]);
+    let dir = road("ts", Some("node_modules"), &["npm", "test", "--silent"]);
+    // What the project gives to QuickJS does what Node has.
+    let prelude = fs::read_to_string(dir.join("vendor/probehost/prelude.ts")).unwrap();
+    let import = "import { write, type Level } from \"probehost:plugin/log@1.0.0\";";
+    let stub = "type Level = string; const write = (_level: Level, _text: string) => {};";
+    assert!(prelude.contains(import));
+    fs::write(dir.join("dist/prelude.ts"), prelude.replace(import, stub)).unwrap();
+    fs::write(dir.join("dist/compare.ts"), include_str!("prelude.ts")).unwrap();
+    let script = "node_modules/.bin/esbuild dist/compare.ts --bundle --format=esm --platform=node \
+                  --outfile=dist/compare.mjs --log-level=warning && node dist/compare.mjs";
+    let compared = ran(Command::new("sh").args(["-c", script]).current_dir(&dir));
+    assert_eq!((compared.code, compared.stdout.as_str()), (0, ""), "{compared:?}");
 }
 
 #[test]

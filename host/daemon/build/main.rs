@@ -32,7 +32,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             files.push((format!("{language}/vendor/probehost/{place}/{name}"), path));
         }
     }
+    // Its own tests look at this workspace.
+    let own_tests = |name: &str| name.starts_with("tests/");
     for (name, path) in sources::below(&root.join("sdk"))? {
+        if own_tests(&name) {
+            continue;
+        }
         files.push((format!("rust/vendor/probehost/sdk/{name}"), path));
     }
     files.sort();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use probehost_model::{Outcome, Reason};
+use probehost_model::{Endpoint, Outcome, Reason};
 use probehost_sandbox::GRACE;
 use serde_json::Value;
 
@@ -18,6 +18,12 @@ const SLACK: Duration = Duration::from_secs(1);
 /// Aims the config at each server in turn.
 pub(super) async fn check(loaded: &Loaded, config: &Value, args: &CheckArgs, report: &mut Report) {
     let Ok(plan) = loaded.plugin.plan(&config.to_string()).await else { return };
+    let datagrams =
+        |endpoint: &Endpoint| matches!(endpoint, Endpoint::Udp { .. } | Endpoint::Dns(_));
+    if plan.endpoints.iter().any(datagrams) {
+        return report
+            .note("it sends datagrams or DNS questions, and was run against no server: there is none here for those");
+    }
     let places: Vec<_> = plan.endpoints.iter().filter_map(place).collect();
     if places.is_empty() {
         return report.note("it reaches no host, so it was run against no server");
