@@ -30,7 +30,7 @@ impl Default for Options {
             output: 64 << 10,
             cache: None,
             file_size: 32 << 20,
-            compile_time: Duration::from_secs(30),
+            compile_time: Duration::from_secs(60),
         }
     }
 }
