@@ -13,6 +13,7 @@ pub mod resolve;
 pub mod run;
 pub mod runtime;
 pub mod secrets;
+pub mod sockets;
 pub mod ssh;
 mod text;
 
@@ -65,6 +66,7 @@ pub enum SetupError {
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     http: Arc<http::Http>,
+    sockets: sockets::Sockets,
     ssh: Arc<ssh::Ssh>,
     containers: Arc<container::Containers>,
     processes: Arc<process::Processes>,
@@ -92,10 +94,11 @@ impl Capabilities {
         let roots = http::Roots::load(system_roots, &root_files)?;
         let secrets = local.secrets.clone();
         let http = Arc::new(http::Http::new(Arc::clone(&egress), roots, secrets.clone())?);
+        let sockets = sockets::Sockets::new(Arc::clone(&egress));
         let ssh = Arc::new(ssh::Ssh::new(egress, local));
         let containers = Arc::new(container::Containers::new(container::Engine::default()));
         let processes = Arc::new(process::Processes::new(process::Commands::new(), secrets));
-        Ok(Self { http, ssh, containers, processes })
+        Ok(Self { http, sockets, ssh, containers, processes })
     }
 
     /// The same with this container engine; without, it is Docker at its usual socket.
@@ -115,6 +118,12 @@ impl Capabilities {
     #[must_use]
     pub fn http(&self) -> &http::Http {
         &self.http
+    }
+
+    /// Connections of guests that speak a protocol by themselves.
+    #[must_use]
+    pub fn sockets(&self) -> &sockets::Sockets {
+        &self.sockets
     }
 
     /// SSH handshakes.
