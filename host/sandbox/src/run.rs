@@ -103,6 +103,7 @@ impl Plugin {
         };
         let call = ready.check(&mut store, config, &context);
         let answer = tokio::time::timeout_at(deadline + GRACE, call).await;
+        store.data_mut().settle_network();
         stats.memory = store.data().limiter.memory;
         let report = match answer {
             Ok(Ok(report)) => v1::report(report, sandbox.options().output)?,
@@ -119,6 +120,11 @@ impl Plugin {
             run.log(Level::Warn, warning);
         }
         let outcome = End::of(store.data(), &run).settle(report.outcome)?;
+        if let (Outcome::Fail(failure), Some(fault)) = (&outcome, store.data().network_fault())
+            && failure.reason != Reason::Config
+        {
+            return Err(fault);
+        }
         Ok((outcome, report.measurements))
     }
 }
