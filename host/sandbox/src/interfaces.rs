@@ -126,9 +126,13 @@ pub(crate) fn is_probe(export: &str) -> Option<bool> {
     (name == PROBE).then(|| compatible(version.as_ref(), CONTRACT_VERSION))
 }
 
-/// The capability that an import stands for: `http`. None for WASI and for `types`.
+/// The capability that an import stands for: `http`. None for `types`, and for WASI but its
+/// requests: what else is in there, most toolchains put into every plugin.
 pub(crate) fn capability(import: &str) -> Option<&str> {
-    split(import).0.strip_prefix(PACKAGE).filter(|name| *name != "types")
+    match split(import).0 {
+        "wasi:http/outgoing-handler" => Some("wasi:http"),
+        name => name.strip_prefix(PACKAGE).filter(|name| *name != "types"),
+    }
 }
 
 fn offered() -> String {

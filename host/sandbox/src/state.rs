@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) granted: Option<Granted>,
     /// A call was cut at the deadline: the guest was waiting for its target.
     pub(crate) timed_out: bool,
+    /// That was by WASI, whose errors don't say what the guest was waiting for; this does.
+    pub(crate) cut_in_wasi: Option<String>,
     /// A call was cut at the deadline while it waited for a service of this host, such as the
     /// container engine: that says nothing about the target (contract C3).
     pub(crate) host_late: bool,
@@ -52,6 +54,7 @@ impl State {
             compute,
             granted,
             timed_out: false,
+            cut_in_wasi: None,
             host_late: false,
             children: 0,
             bodies: 0,
@@ -91,6 +94,8 @@ impl State {
             self.compute.served(at);
         }
         if met.cut {
+            // Before the guest tries something else, which comes too late as well.
+            self.cut_in_wasi = self.granted.as_ref().and_then(|it| it.run.timeout_message());
             self.cut_at_deadline();
         }
     }

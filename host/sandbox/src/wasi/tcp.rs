@@ -33,7 +33,7 @@ pub struct Socket {
 enum Progress {
     Fresh,
     Connecting(Pin<Box<dyn Future<Output = Answer> + Send>>),
-    Answered(Answer),
+    Answered(Result<Connected, ErrorCode>),
     Open(Arc<Connection>),
     Failed,
 }
@@ -43,12 +43,23 @@ impl Pollable for Socket {
     async fn ready(&mut self) {
         if let Progress::Connecting(answer) = &mut self.state {
             let answer = answer.as_mut().await;
-            self.state = Progress::Answered(answer);
+            self.arrived(answer);
         }
     }
 }
 
 impl Socket {
+    /// The run is told at once: the guest may compute for a while before it asks.
+    fn arrived(&mut self, answer: Answer) {
+        self.state = Progress::Answered(match answer {
+            Ok(connected) => {
+                self.net.ended();
+                Ok(connected)
+            }
+            Err(error) => Err(code(&self.net, &error)),
+        });
+    }
+
     fn connection(&self) -> Result<&Connection, ErrorCode> {
         match &self.state {
             Progress::Open(connection) => Ok(connection),
@@ -156,20 +167,16 @@ impl wit::HostTcpSocket for State {
         if let Progress::Connecting(answer) = &mut socket.state {
             let now = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             let Poll::Ready(answer) = now else { return Ok(Err(ErrorCode::WouldBlock)) };
-            socket.state = Progress::Answered(answer);
+            socket.arrived(answer);
         }
-        if !matches!(socket.state, Progress::Answered(_)) {
-            return Ok(Err(ErrorCode::NotInProgress));
-        }
-        let Progress::Answered(answer) = std::mem::replace(&mut socket.state, Progress::Failed)
-        else {
-            return Ok(Err(ErrorCode::NotInProgress));
+        let connected = match std::mem::replace(&mut socket.state, Progress::Failed) {
+            Progress::Answered(Ok(connected)) => connected,
+            Progress::Answered(Err(code)) => return Ok(Err(code)),
+            other => {
+                socket.state = other;
+                return Ok(Err(ErrorCode::NotInProgress));
+            }
         };
-        let connected = match answer {
-            Ok(connected) => connected,
-            Err(error) => return Ok(Err(code(&socket.net, &error))),
-        };
-        socket.net.ended();
         let connection = Connection::new(connected, socket.net.clone());
         let (input, output) = connection.streams();
         socket.state = Progress::Open(connection);

@@ -1,6 +1,7 @@
 //! The network of WASI: what is granted works, and nothing else does.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use probehost_capability::resolve::Resolver;
@@ -8,7 +9,10 @@ use probehost_capability::{Call, CallResult, Capabilities, Options, Run};
 use probehost_model::grant::Grants;
 use probehost_model::{Endpoint, Origin, Outcome, Reason, Scheme};
 use probehost_sandbox::{CheckRequest, Fault, Plugin};
-use probehost_test_support::upstream::{Response, Script, Step, Upstream};
+use probehost_test_support::certs::Ca;
+use probehost_test_support::upstream::{
+    ClosedPort, FullBacklog, Response, Script, Setup, Step, Upstream,
+};
 use probehost_test_support::wait::eventually;
 use tokio::time::Instant;
 
@@ -17,8 +21,8 @@ use crate::support::{AMPLE, Probed, load, well};
 /// Long enough for a busy machine to get as far as the wait.
 const SHORT: Duration = Duration::from_millis(700);
 
-/// Names that lead where the tests want them to.
-fn capabilities() -> Capabilities {
+/// Names that lead where the tests want them to, and whose certificates are trusted.
+fn capabilities(root_files: Vec<PathBuf>) -> Capabilities {
     let table = [
         ("service.test", vec!["127.0.0.1"]),
         ("metadata.test", vec!["169.254.169.254"]),
@@ -28,12 +32,22 @@ fn capabilities() -> Capabilities {
         let addresses = addresses.iter().map(|text| text.parse::<IpAddr>().unwrap());
         (name.to_owned(), addresses.collect())
     }));
-    Capabilities::new(Options { resolver, system_roots: false, root_files: Vec::new() }).unwrap()
+    Capabilities::new(Options { resolver, system_roots: false, root_files }).unwrap()
 }
 
 async fn probe(plugin: &Plugin, config: &str, grants: Grants, timeout: Duration) -> Probed {
+    probe_by(capabilities(Vec::new()), plugin, config, grants, timeout).await
+}
+
+async fn probe_by(
+    capabilities: Capabilities,
+    plugin: &Plugin,
+    config: &str,
+    grants: Grants,
+    timeout: Duration,
+) -> Probed {
     let run = Run::new(plugin.manifest().name.clone(), grants, Instant::now() + timeout);
-    let (target, check, capabilities) = ("target", "check", capabilities());
+    let (target, check) = ("target", "check");
     let request = CheckRequest { config, target, check, run: run.clone(), capabilities };
     let report = plugin.check(request).await;
     Probed { report, trace: run.take_trace() }
@@ -162,6 +176,20 @@ async fn nothing_can_listen() {
     assert!(probed.lines()[0].starts_with("PermissionDenied"), "{:?}", probed.lines());
     let [call] = &probed.trace.calls[..] else { panic!("{:?}", probed.trace) };
     assert_eq!(call.what, "bind to 127.0.0.1:0");
+    let probed = probe(&client, &to("127.0.0.1", 1, "datagram"), allowed("*://*:*"), AMPLE).await;
+    assert_eq!(failure(&probed).0, Reason::Network);
+}
+
+/// P2: a plan has no network by WASI either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_can_not_connect() {
+    let upstream = Upstream::status(200);
+    for host in ["127.0.0.1", "localhost"] {
+        let config = to(host, upstream.port(), "plan");
+        let plan = load("tcp_client").await.plan(&config).await.unwrap();
+        assert_eq!(plan.subject, "connected: false");
+    }
+    assert_eq!(upstream.connections(), 0);
 }
 
 /// P3, P5, P8: who waits for bytes when the deadline comes has met a slow target; who sleeps or
@@ -183,20 +211,37 @@ async fn the_deadline_ends_a_wait() {
             _ => {
                 let (reason, message) = failure(&probed);
                 assert_eq!(reason, Reason::Timeout, "{act}: {message}");
+                let end = format!("reading the answer of {peer}, 5 bytes in");
+                assert!(message.ends_with(&end), "{act}: {message}");
+                let last = probed.trace.calls.last().unwrap();
+                assert_eq!(last.result, CallResult::TimedOut(message.to_owned()));
             }
-        }
-        if act == "sip" {
-            let end = format!("reading the answer of {peer}, 5 bytes in");
-            let last = probed.trace.calls.last().unwrap();
-            assert!(
-                matches!(&last.result, CallResult::TimedOut(text) if text.ends_with(&end)),
-                "{last:?}"
-            );
         }
     }
     let look = || async { upstream.open_connections() };
     eventually("all are closed", AMPLE, look, |open| *open == 0).await;
     well().await;
+}
+
+/// P3, P5, P8: so has who waits for the connection itself. One that is refused is no timeout.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_deadline_ends_a_connect() {
+    let client = load("tcp_client").await;
+    let full = FullBacklog::start();
+    let grants = named([tcp("127.0.0.1", full.address().port())]);
+    let config = to("127.0.0.1", full.address().port(), "get");
+    let probed = probe(&client, &config, grants, SHORT).await;
+    let (reason, message) = failure(&probed);
+    assert_eq!(reason, Reason::Timeout, "{message}");
+    assert_eq!(message, format!("timeout after 700 ms connecting to {}", full.address()));
+    assert_eq!(probed.trace.calls.len(), 1, "{:?}", probed.trace);
+
+    let closed = ClosedPort::reserve();
+    let grants = named([tcp("127.0.0.1", closed.address().port())]);
+    let config = to("127.0.0.1", closed.address().port(), "get");
+    let probed = probe(&client, &config, grants, AMPLE).await;
+    assert_eq!(failure(&probed).0, Reason::Network);
+    assert!(probed.lines()[0].starts_with("ConnectionRefused"), "{:?}", probed.lines());
 }
 
 /// P4: a probe that is dropped while it waits closes its connection.
@@ -235,7 +280,8 @@ async fn bytes_and_sockets_are_limited() {
     let grants = named([tcp("127.0.0.1", idle.port())]);
     let probed = probe(&client, &to("127.0.0.1", idle.port(), "hoard"), grants, AMPLE).await;
     assert_eq!(probed.measured("open"), Some(8.0), "{:?}", probed.report);
-    assert_eq!(idle.connections(), 8);
+    let look = || async { idle.connections() };
+    eventually("those were all", AMPLE, look, |count| *count == 8).await;
 }
 
 /// G2: requests by `wasi:http` go the way of our own, with a body, by name and by address.
@@ -262,6 +308,34 @@ async fn requests_that_are_granted_are_sent() {
         (Some("yes"), Some("5"))
     );
     assert_eq!(request.header("host"), Some(format!("127.0.0.1:{port}").as_str()));
+}
+
+/// G2: certificates are judged by the roots of the host, and `http` is no grant for `https`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_over_tls_are_judged_by_the_host() {
+    let ca = Ca::new().unwrap();
+    let setup = Setup::http(|_| Response::new(200).body("hello"));
+    let upstream = setup.tls(ca.good().unwrap().server_config().unwrap()).start();
+    let roots = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(roots.path(), ca.pem()).unwrap();
+    let client = load("http_client").await;
+    let config = format!(r#"{{"origin":"https://127.0.0.1:{}"}}"#, upstream.port());
+    let grants = allowed(&format!("https://127.0.0.1:{}", upstream.port()));
+    let trusting = capabilities(vec![roots.path().to_owned()]);
+
+    let probed = probe_by(trusting.clone(), &client, &config, grants.clone(), AMPLE).await;
+    assert_eq!(probed.report.outcome, Outcome::Pass, "{:?}", probed.trace);
+    assert_eq!(probed.measured("body"), Some(5.0));
+    let other = Ca::new().unwrap();
+    std::fs::write(roots.path(), other.pem()).unwrap();
+    let trusting_other = capabilities(vec![roots.path().to_owned()]);
+    let probed = probe_by(trusting_other, &client, &config, grants, AMPLE).await;
+    assert!(probed.lines()[0].contains("TlsCertificateError"), "{:?}", probed.lines());
+    let before = upstream.connections();
+    let plain = allowed(&format!("http://127.0.0.1:{}", upstream.port()));
+    let probed = probe_by(trusting, &client, &config, plain, AMPLE).await;
+    assert_eq!(denied(&probed).len(), 1, "{:?}", probed.trace);
+    assert_eq!(upstream.connections(), before);
 }
 
 /// G2, G3: a request that is not granted is denied as one of our own is; so is a name that leads
@@ -310,11 +384,11 @@ async fn requests_keep_to_their_limits() {
         let config = format!(r#"{{"origin":"{}"}}"#, upstream.url());
         let grants = named([http("127.0.0.1", upstream.port())]);
         let probed = probe(&client, &config, grants, SHORT).await;
-        assert_eq!(failure(&probed).0, Reason::Timeout, "{:?}", probed.report);
-        let last = probed.trace.calls.last().unwrap();
+        let (reason, message) = failure(&probed);
+        assert_eq!(reason, Reason::Timeout, "{message}");
         assert!(
-            matches!(&last.result, CallResult::TimedOut(text) if text.contains(words)),
-            "{last:?}"
+            message.starts_with("timeout after 700 ms ") && message.contains(words),
+            "{message}"
         );
         let look = || async { upstream.open_connections() };
         eventually("it is closed", AMPLE, look, |open| *open == 0).await;

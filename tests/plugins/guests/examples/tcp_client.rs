@@ -2,7 +2,7 @@
 //! its config; it reports the bytes that came as `bytes` and the connections it had as `open`.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use probehost_sdk::{Address, ConfigError, Endpoint, Plan, Probe, Problem, Reason, Run, Unit, log};
@@ -37,6 +37,10 @@ enum Act {
     Hoard,
     /// Listens instead of connecting.
     Listen,
+    /// Takes a socket for datagrams instead.
+    Datagram,
+    /// Connects while it plans, and says in the subject whether it could.
+    Plan,
 }
 
 struct Fixture;
@@ -46,9 +50,15 @@ impl Probe for Fixture {
     const DESCRIPTION: &'static str = "Connects by the standard library.";
 
     fn plan(config: &Config) -> Result<Plan, ConfigError> {
-        let Config { host, port, .. } = config;
+        let Config { host, port, act } = config;
+        let subject = match act {
+            Act::Plan => {
+                format!("connected: {}", TcpStream::connect((host.as_str(), *port)).is_ok())
+            }
+            _ => format!("{host}:{port}"),
+        };
         let address = Address { host: host.clone(), port: *port };
-        Ok(Plan { subject: format!("{host}:{port}"), endpoints: vec![Endpoint::Tcp(address)] })
+        Ok(Plan { subject, endpoints: vec![Endpoint::Tcp(address)] })
     }
 
     fn check(config: &Config, run: &mut Run) -> Result<(), Problem> {
@@ -61,9 +71,10 @@ impl Probe for Fixture {
 
 fn act(config: &Config, run: &mut Run) -> io::Result<()> {
     let connect = || TcpStream::connect((config.host.as_str(), config.port));
-    if let Act::Listen = config.act {
-        TcpListener::bind(("127.0.0.1", 0))?.accept()?;
-        return Ok(());
+    match config.act {
+        Act::Listen => return TcpListener::bind(("127.0.0.1", 0))?.accept().map(drop),
+        Act::Datagram => return UdpSocket::bind(("127.0.0.1", 0)).map(drop),
+        _ => {}
     }
     let mut stream = connect()?;
     let mut bytes = Vec::new();
@@ -95,7 +106,7 @@ fn act(config: &Config, run: &mut Run) -> io::Result<()> {
             }
             run.measure("open", Unit::Number, open.len() as f64);
         }
-        Act::Listen => {}
+        Act::Listen | Act::Datagram | Act::Plan => {}
     }
     run.measure("bytes", Unit::Bytes, bytes.len() as f64);
     Ok(())
