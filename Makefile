@@ -33,7 +33,8 @@ bench: setup ## Costs as ratios within one run: sandbox, probes, records.
 	cargo bench --locked -p probehost --bench probes
 
 .PHONY: soak
-soak: setup ## The long forms of tests: a hundred kills, fifty restarts, a thousand SSH probes.
+soak: setup ## The long forms of tests: hundreds of kills and replaced plugins, thousands of probes.
+	cargo build --locked -p probehost-test-mcp-server
 	PROBEHOST_SOAK=1 cargo test --locked -p probehost --test e2e -- --nocapture
 	PROBEHOST_SOAK=1 cargo test --locked -p probehost-capability --test ssh -- --nocapture soak
 

@@ -16,6 +16,10 @@ cat <<LOOK
     curl -s http://127.0.0.1:9640/api/v1/targets      the same, as JSON
     curl -s http://127.0.0.1:9640/api/v1/transitions  what changed, and why
     curl -s http://127.0.0.1:9640/metrics             for Prometheus
+    curl -N http://127.0.0.1:9640/api/v1/events       what happens, as it does
+    curl -s http://127.0.0.1:9640/api/v1/health/instances/mcp
+                                                      the managed MCP server: kill it (how, is below)
+                                                      and watch it heal
     $target/probehost probe http-head url=http://127.0.0.1:9701
 
   Ctrl-C ends both.

@@ -3,12 +3,14 @@
 # Without a server its tests are skipped by name, except in CI, where nothing is skipped.
 set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
-  [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static)
+  [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static
+  [redis-server]=redis-server [npm]=npm)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||
     compgen -G "/usr/lib/postgresql/*/bin/$program" >/dev/null || wanted+=("${packages[$program]}")
 done
+python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || wanted+=(python3-venv)
 install=(apt-get install -y --no-install-recommends "${wanted[@]}")
 if [ ${#wanted[@]} -eq 0 ]; then
   :

@@ -1,8 +1,11 @@
-//! `demo-fleet`: a handful of upstreams on loopback, well and unwell, with a ready configuration that watches them.
+//! `demo-fleet`: a handful of upstreams on loopback, well and unwell, and a managed MCP server, with a ready
+//! configuration that watches them.
 
 mod config;
+mod container;
 mod fleet;
 mod follow;
+mod managed;
 mod roster;
 mod table;
 
@@ -15,6 +18,7 @@ use clap::Parser;
 
 use crate::fleet::{Fleet, FleetError};
 use crate::follow::Shutdown;
+use crate::managed::{Managed, ManagedError, Place, Runtime};
 use crate::roster::{DEFAULT_BASE_PORT, LAST_BASE_PORT};
 
 /// Starts the demo fleet on loopback, writes a configuration that watches it, and stays until it is interrupted.
@@ -24,7 +28,7 @@ struct Arguments {
     /// Folder for the configuration and the demo's certificate authority; it is made when it is not there.
     #[arg(long, default_value = ".demo", value_name = "FOLDER")]
     dir: PathBuf,
-    /// First of the nine ports in a row that the fleet takes on 127.0.0.1.
+    /// First of the ten ports in a row that the fleet takes on 127.0.0.1.
     #[arg(long, default_value_t = DEFAULT_BASE_PORT, value_name = "PORT",
           value_parser = clap::value_parser!(u16).range(1..=i64::from(LAST_BASE_PORT)))]
     base_port: u16,
@@ -43,8 +47,12 @@ enum DemoError {
     Write { path: PathBuf, source: io::Error },
     #[error("could not find the current folder: {0}")]
     Folder(io::Error),
+    #[error("could not find the program that runs: {0}")]
+    Program(io::Error),
     #[error(transparent)]
     Fleet(#[from] FleetError),
+    #[error(transparent)]
+    Managed(#[from] ManagedError),
     #[error("could not listen for signals: {0}")]
     Signals(io::Error),
     #[error("could not run {}: {source}", command.display())]
@@ -68,20 +76,28 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     let dir = env::current_dir().map_err(DemoError::Folder)?.join(&arguments.dir);
     let ca_file = dir.join("demo-ca.pem");
     let config_file = dir.join("probehost.toml");
-    let config = config::text(&dir, &ca_file, arguments.base_port);
+    let base_port = arguments.base_port;
+    let place = Place::new(&dir, roster::managed_port(base_port)).map_err(DemoError::Program)?;
     fs::create_dir_all(&dir).map_err(|source| DemoError::Write { path: dir.clone(), source })?;
     if arguments.config_only {
-        write(&config_file, &config)?;
+        let runtime = Runtime::Command("nothing was started".to_owned());
+        write(&config_file, &config::text(&ca_file, base_port, &place, &runtime))?;
         println!("wrote {}; the fleet itself was not started", config_file.display());
         return Ok(ExitCode::SUCCESS);
     }
     // Signals are caught from here on, so that none of them ends the process without cleaning up.
     let mut shutdown = Shutdown::listen().map_err(DemoError::Signals)?;
-    let fleet = Fleet::start(arguments.base_port)?;
+    let fleet = Fleet::start(base_port)?;
+    let managed = Managed::start(place)?;
+    let (place, runtime) = (managed.place(), managed.runtime());
     write(&ca_file, &fleet.ca_pem())?;
-    write(&config_file, &config)?;
-    print!("{}", table::render(arguments.base_port));
-    println!("\nconfiguration: {}", config_file.display());
+    write(&config_file, &config::text(&ca_file, base_port, place, runtime))?;
+    print!("{}", table::render(base_port, place, runtime));
+    if let Runtime::Command(why) = runtime {
+        println!("\nmcp runs as a process and not as a container: {why}");
+    }
+    println!("\nto kill mcp:   {}", runtime.kill(&arguments.dir));
+    println!("configuration: {}", config_file.display());
     let code = match arguments.command.split_first() {
         None => {
             println!("ready; Ctrl-C ends the fleet");
@@ -93,6 +109,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
             .await
             .map_err(|source| DemoError::Command { command: command.clone(), source })?,
     };
+    drop(managed);
     drop(fleet);
     Ok(code)
 }

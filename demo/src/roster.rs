@@ -3,8 +3,8 @@
 /// The first port, unless told otherwise.
 pub(crate) const DEFAULT_BASE_PORT: u16 = 9701;
 
-/// The highest first port that leaves room for the whole fleet.
-pub(crate) const LAST_BASE_PORT: u16 = u16::MAX - (MEMBERS.len() as u16 - 1);
+/// The highest first port that leaves room for the whole fleet, and the managed server after it.
+pub(crate) const LAST_BASE_PORT: u16 = u16::MAX - MEMBERS.len() as u16;
 
 /// How long the recovering upstream is down in each round, in seconds.
 pub(crate) const DOWN_SECONDS: u64 = 40;
@@ -173,4 +173,9 @@ impl Member {
 /// The members with their ports.
 pub(crate) fn placed(base_port: u16) -> impl Iterator<Item = (Member, u16)> {
     MEMBERS.into_iter().zip(base_port..=u16::MAX)
+}
+
+/// The port of the managed server: the next one after the members'.
+pub(crate) fn managed_port(base_port: u16) -> u16 {
+    base_port.saturating_add(MEMBERS.len() as u16)
 }

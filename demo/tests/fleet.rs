@@ -1,45 +1,26 @@
 //! The real `demo-fleet` binary: each member behaves as its line in the table says.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod support;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use probehost_test_support::process::{Process, ProcessError};
+use probehost_test_support::process::Process;
 use probehost_test_support::raw::{HEAD, exchange, exchange_tls};
 use probehost_test_support::upstream::ClosedPort;
 use tempfile::TempDir;
 
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::support::{LIMIT, NO_ENGINE, Running, demo_fleet};
 
-/// A fleet is tried at this many places: somebody else may have one of its ports.
-const TRIES: usize = 20;
-
-fn demo_fleet(dir: &Path, base_port: u16, more: &[&str]) -> Result<Process, ProcessError> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_demo-fleet"));
-    command.arg("--dir").arg(dir).arg("--base-port").arg(base_port.to_string()).args(more);
-    Process::start(&mut command)
-}
-
-/// A running fleet, its first port and its folder.
-fn started(
-    more: &[&str],
-    ready: &str,
-) -> Result<(Process, u16, TempDir), Box<dyn std::error::Error>> {
-    let dir = TempDir::new()?;
-    let mut failure = None;
-    for _ in 0..TRIES {
-        let base_port = ClosedPort::reserve().address().port().min(65_000);
-        let mut process = demo_fleet(&dir.path().join("demo"), base_port, more)?;
-        match process.wait_for_line(LIMIT, |line| line.starts_with(ready).then_some(())) {
-            Ok(()) => return Ok((process, base_port, dir)),
-            Err(error) => failure = Some(error),
-        }
-    }
-    Err(failure.map_or_else(|| "never tried".into(), Into::into))
+/// A running fleet, where there is no container engine.
+fn started(more: &[&str], ready: &str) -> Running {
+    support::started(NO_ENGINE, more, ready).unwrap()
 }
 
 fn member(base_port: u16, place: u16) -> SocketAddr {
@@ -54,7 +35,7 @@ fn status(address: SocketAddr, request: &[u8]) -> Option<u16> {
 
 #[test]
 fn every_member_behaves_as_its_line_says() {
-    let (mut process, base, dir) = started(&[], "ready").unwrap();
+    let Running { mut process, base_port: base, folder } = started(&[], "ready");
     assert_eq!(status(member(base, 0), HEAD), Some(200));
     assert_eq!(status(member(base, 1), HEAD), Some(405));
     assert_eq!(status(member(base, 1), b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"), Some(200));
@@ -68,8 +49,8 @@ fn every_member_behaves_as_its_line_says() {
     assert_eq!(exchange(member(base, 5), HEAD, moment).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert_eq!(status(member(base, 8), HEAD), Some(302));
 
-    let folder = dir.path().join("demo");
-    let ca = fs::read_to_string(folder.join("demo-ca.pem")).unwrap();
+    let folder_path = folder.path();
+    let ca = fs::read_to_string(folder_path.join("demo-ca.pem")).unwrap();
     let config = probehost_test_support::certs::trusting_pem(&ca).unwrap();
     let slow = exchange_tls(member(base, 6), "127.0.0.1", config.clone(), HEAD, LIMIT).unwrap();
     assert!(slow.starts_with(b"HTTP/1.1 200 "));
@@ -77,9 +58,10 @@ fn every_member_behaves_as_its_line_says() {
         exchange_tls(member(base, 7), "127.0.0.1", config, HEAD, LIMIT).unwrap_err().to_string();
     assert!(error.contains("certificate expired"), "{error}");
 
-    let written = fs::read_to_string(folder.join("probehost.toml")).unwrap();
+    let written = fs::read_to_string(folder_path.join("probehost.toml")).unwrap();
     assert!(
-        written.contains(&format!("ca_files = [\"{}\"]", folder.join("demo-ca.pem").display()))
+        written
+            .contains(&format!("ca_files = [\"{}\"]", folder_path.join("demo-ca.pem").display()))
     );
     assert!(written.contains(&format!("url = \"http://127.0.0.1:{base}\"")));
     assert!(process.stdout().contains(&format!("https://127.0.0.1:{}", base + 7)));
@@ -94,22 +76,23 @@ fn every_member_behaves_as_its_line_says() {
 
 #[test]
 fn an_interrupt_ends_it_cleanly() {
-    let (mut process, ..) = started(&[], "ready").unwrap();
+    let Running { mut process, folder: _folder, .. } = started(&[], "ready");
     process.interrupt().unwrap();
     assert!(process.wait(LIMIT).unwrap().success(), "{}", process.output());
 }
 
 #[test]
 fn it_ends_with_its_command_and_hands_the_exit_code_on() {
-    let (mut process, ..) =
-        started(&["--", "/bin/sh", "-c", "echo hosting; exit 7"], "hosting").unwrap();
+    let command = ["--", "/bin/sh", "-c", "echo hosting; exit 7"];
+    let Running { mut process, folder: _folder, .. } = started(&command, "hosting");
     assert_eq!(process.wait(LIMIT).unwrap().code(), Some(7));
 }
 
 #[test]
 fn a_signal_ends_its_command_first() {
     let host = "trap 'echo host ends; exit 0' TERM; echo hosting; while :; do sleep 0.01; done";
-    let (mut process, ..) = started(&["--", "/bin/sh", "-c", host], "hosting").unwrap();
+    let command = ["--", "/bin/sh", "-c", host];
+    let Running { mut process, folder: _folder, .. } = started(&command, "hosting");
     process.terminate().unwrap();
     assert!(process.wait(LIMIT).unwrap().success(), "{}", process.output());
     let ends = process.wait_for_line(LIMIT, |line| (line == "host ends").then_some(()));
@@ -121,7 +104,7 @@ fn a_taken_port_is_named_with_what_to_do() {
     let dir = TempDir::new().unwrap();
     let taken = ClosedPort::reserve();
     let port = taken.address().port();
-    let mut process = demo_fleet(dir.path(), port.min(65_527), &[]).unwrap();
+    let mut process = demo_fleet(dir.path(), port.min(65_526), NO_ENGINE, &[]).unwrap();
     assert_eq!(process.wait(LIMIT).unwrap().code(), Some(1));
     let all = process.wait_for_line(LIMIT, |line| line.contains("--base-port").then_some(()));
     all.unwrap();

@@ -61,6 +61,7 @@ extern crate self as probehost_sdk;
 pub mod bindings;
 mod config;
 pub mod container;
+pub mod dns;
 mod guest;
 mod headers;
 pub mod http;
@@ -75,6 +76,8 @@ mod run;
 mod secret;
 pub mod section;
 pub mod ssh;
+pub mod tcp;
+pub mod udp;
 mod url;
 
 pub use bindings::probehost::plugin::types::{

@@ -16,10 +16,36 @@ impl Plan {
     /// A check of one SSH host (a name or an address, without brackets): its subject is `host:port`.
     #[must_use]
     pub fn ssh(host: &str, port: u16) -> Self {
-        let subject =
-            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let address = Address { host: host.to_owned(), port };
-        Self { subject, endpoints: vec![Endpoint::Ssh(address)] }
+        Self { subject: address.to_string(), endpoints: vec![Endpoint::Ssh(address)] }
+    }
+
+    /// A check by a TCP connection to a host (a name or an address, without brackets): its subject is
+    /// `host:port`.
+    #[must_use]
+    pub fn tcp(host: &str, port: u16) -> Self {
+        let address = Address { host: host.to_owned(), port };
+        Self { subject: address.to_string(), endpoints: vec![Endpoint::Tcp(address)] }
+    }
+
+    /// A check by datagrams to a host (a name or an address, without brackets): its subject is
+    /// `host:port`.
+    #[must_use]
+    pub fn udp(host: &str, port: u16) -> Self {
+        let address = Address { host: host.to_owned(), port };
+        Self { subject: address.to_string(), endpoints: vec![Endpoint::Udp(address)] }
+    }
+
+    /// A check of what DNS says of a name, which is its subject. A name server of its own is reached
+    /// by UDP, and by TCP where an answer does not fit a datagram.
+    #[must_use]
+    pub fn dns(name: &str, server: Option<&Address>) -> Self {
+        let mut endpoints = vec![Endpoint::Dns(name.to_owned())];
+        if let Some(server) = server {
+            endpoints.push(Endpoint::Udp(server.clone()));
+            endpoints.push(Endpoint::Tcp(server.clone()));
+        }
+        Self { subject: name.to_owned(), endpoints }
     }
 
     /// A check of one container, by its name or id, which is its subject.
@@ -39,6 +65,17 @@ impl Plan {
     pub fn through(mut self, host: &str, port: u16) -> Self {
         self.endpoints.push(Endpoint::Ssh(Address { host: host.to_owned(), port }));
         self
+    }
+}
+
+/// `host:port`, with brackets around an IPv6 address.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
     }
 }
 

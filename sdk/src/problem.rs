@@ -1,7 +1,7 @@
 //! Why a check did not pass, and how the errors of capabilities become that.
 
 use crate::bindings::probehost::plugin::types::{Failure, Outcome, Reason};
-use crate::{ConfigError, UrlError, container, http, process, ssh};
+use crate::{ConfigError, UrlError, container, dns, http, process, ssh, tcp, udp};
 
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,6 +129,57 @@ impl From<process::Error> for Problem {
     }
 }
 
+impl From<tcp::Error> for Problem {
+    fn from(error: tcp::Error) -> Self {
+        use tcp::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::Tls => Reason::Tls,
+            Kind::NameNotFound
+            | Kind::Resolver
+            | Kind::Refused
+            | Kind::Unreachable
+            | Kind::Closed => Reason::Network,
+            Kind::TooLarge => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
+impl From<udp::Error> for Problem {
+    fn from(error: udp::Error) -> Self {
+        use udp::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::NameNotFound | Kind::Resolver | Kind::Refused | Kind::Unreachable => {
+                Reason::Network
+            }
+            Kind::TooLarge => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
+impl From<dns::Error> for Problem {
+    fn from(error: dns::Error) -> Self {
+        use dns::ErrorKind as Kind;
+        let reason = match error.kind {
+            Kind::Denied | Kind::Invalid => Reason::Config,
+            Kind::Timeout => Reason::Timeout,
+            Kind::NameNotFound | Kind::Resolver | Kind::Refused | Kind::Unreachable => {
+                Reason::Network
+            }
+            Kind::Protocol => Reason::Answer,
+            Kind::Host => return Self::Inconclusive(error.message),
+        };
+        Self::failure(reason, error.message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +275,71 @@ mod tests {
         ];
         for (kind, reason) in rows {
             let problem = Problem::from(process::Error::new(kind, "the command …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    /// P6, P7: each error of the tcp capability classifies by its cause.
+    #[test]
+    fn tcp_errors_classify() {
+        use tcp::ErrorKind as Kind;
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Invalid, Some(Reason::Config)),
+            (Kind::Timeout, Some(Reason::Timeout)),
+            (Kind::NameNotFound, Some(Reason::Network)),
+            (Kind::Resolver, Some(Reason::Network)),
+            (Kind::Refused, Some(Reason::Network)),
+            (Kind::Unreachable, Some(Reason::Network)),
+            (Kind::Closed, Some(Reason::Network)),
+            (Kind::Tls, Some(Reason::Tls)),
+            (Kind::TooLarge, Some(Reason::Answer)),
+            (Kind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(tcp::Error::new(kind, tcp::Phase::Read, "db:5432 …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    /// P6, P7: each error of the udp capability classifies by its cause.
+    #[test]
+    fn udp_errors_classify() {
+        use udp::ErrorKind as Kind;
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Invalid, Some(Reason::Config)),
+            (Kind::Timeout, Some(Reason::Timeout)),
+            (Kind::NameNotFound, Some(Reason::Network)),
+            (Kind::Resolver, Some(Reason::Network)),
+            (Kind::Refused, Some(Reason::Network)),
+            (Kind::Unreachable, Some(Reason::Network)),
+            (Kind::TooLarge, Some(Reason::Answer)),
+            (Kind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(udp::Error::new(kind, udp::Phase::Reply, "ntp:123 …"));
+            assert_eq!(problem.reason(), reason, "{kind:?}");
+        }
+    }
+
+    /// P6, P7: each error of the dns capability classifies by its cause.
+    #[test]
+    fn dns_errors_classify() {
+        use dns::ErrorKind as Kind;
+        let rows = [
+            (Kind::Denied, Some(Reason::Config)),
+            (Kind::Invalid, Some(Reason::Config)),
+            (Kind::Timeout, Some(Reason::Timeout)),
+            (Kind::NameNotFound, Some(Reason::Network)),
+            (Kind::Resolver, Some(Reason::Network)),
+            (Kind::Refused, Some(Reason::Network)),
+            (Kind::Unreachable, Some(Reason::Network)),
+            (Kind::Protocol, Some(Reason::Answer)),
+            (Kind::Host, None),
+        ];
+        for (kind, reason) in rows {
+            let problem = Problem::from(dns::Error::new(kind, dns::Phase::Reply, "ns1:53 …"));
             assert_eq!(problem.reason(), reason, "{kind:?}");
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bindings::probehost::plugin::types::{Context, Measurement, Unit};
-use crate::{http, ssh};
+use crate::{http, ssh, tcp};
 
 /// One run of a check.
 #[derive(Debug)]
@@ -74,6 +74,53 @@ impl Run {
             if let Some(seconds) = seconds {
                 self.measure(name, Unit::Seconds, seconds);
             }
+        }
+        if let Some(certificate) = certificate {
+            self.measure("certificate_days", Unit::Days, certificate.days_left);
+        }
+        result
+    }
+
+    /// Reports how long a connection took to open, and hands it on: `dns` and `connect` as far as it
+    /// got, in seconds.
+    ///
+    /// # Errors
+    ///
+    /// The error that it was given.
+    pub fn record_tcp(
+        &mut self,
+        result: Result<tcp::Connection, tcp::Error>,
+    ) -> Result<tcp::Connection, tcp::Error> {
+        let timings = match &result {
+            Ok(connection) => connection.timings(),
+            Err(error) => error.timings,
+        };
+        for (name, seconds) in [("dns", timings.dns), ("connect", timings.connect)] {
+            if let Some(seconds) = seconds {
+                self.measure(name, Unit::Seconds, seconds);
+            }
+        }
+        result
+    }
+
+    /// Reports what the TLS handshake of a connection measured: `tls`, in seconds, and
+    /// `certificate_days`, the days until the server's certificate expires, whether it is good or was
+    /// refused.
+    ///
+    /// # Errors
+    ///
+    /// The error that it was given.
+    pub fn record_tls(
+        &mut self,
+        connection: &tcp::Connection,
+        result: Result<(), tcp::Error>,
+    ) -> Result<(), tcp::Error> {
+        let (seconds, certificate) = match &result {
+            Ok(()) => (connection.timings().tls, connection.certificate()),
+            Err(error) => (error.timings.tls, error.certificate.as_deref().cloned()),
+        };
+        if let Some(seconds) = seconds {
+            self.measure("tls", Unit::Seconds, seconds);
         }
         if let Some(certificate) = certificate {
             self.measure("certificate_days", Unit::Days, certificate.days_left);

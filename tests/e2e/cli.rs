@@ -246,7 +246,7 @@ fn check_config_of_the_demo() {
     std::fs::write(dir.path().join("demo-ca.pem"), Ca::new().unwrap().pem()).unwrap();
     let ran = run(&["check-config", dir.path().join("probehost.toml").to_str().unwrap()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert!(ran.stdout.ends_with("is fine: 9 targets, 9 checks\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("is fine: 10 targets, 10 checks\n"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("note:"), "{}", ran.stdout);
 }
 

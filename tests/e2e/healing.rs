@@ -135,7 +135,7 @@ async fn a_crash_loop_is_quarantined() {
     let docker = Docker::start().unwrap();
     let small = json!({"HostConfig": {"Memory": 16 << 20, "MemorySwap": 16 << 20}});
     docker.container("hungry", &["tail", "/dev/zero"], small).unwrap();
-    let policy = "base = 0.05, max_restarts = 2, start_budget = 1, jitter = 0";
+    let policy = "base = 0.05, max_restarts = 2, start_budget = 20, jitter = 0";
     let host = container(engine(&docker), "hungry", policy).start();
     let report = until_state(&host, "hungry", "quarantined").await;
     assert_eq!((&report["restarts"], &report["failures"]), (&2.into(), &2.into()));

@@ -58,6 +58,18 @@ async fn no_other_check_notices() {
         assert!(said.len() <= 512, "{target}: {said}");
         assert!(host.transitions(&target).await.is_empty());
     }
+    let plugins_now = host.json("/api/v1/plugins").await;
+    let listed = plugins_now["plugins"].as_array().unwrap();
+    for (name, fault) in HOSTILE {
+        let kind = name.replace('_', "-");
+        let plugin = listed.iter().find(|plugin| plugin["name"] == kind.as_str()).unwrap();
+        let faults = &plugin["faults"];
+        assert!(faults["in_a_row"].as_u64() >= Some(3), "{plugin}");
+        assert!(text(&faults["last"]).contains(fault), "{plugin}");
+    }
+    let quiet = listed.iter().find(|plugin| plugin["name"] == "http-head").unwrap();
+    assert_eq!(quiet["faults"]["count"], 0);
+    assert!(host.output().contains("the plugin keeps failing"), "{}", host.output());
     for name in FLOODS {
         let target = name.replace('_', "-");
         let probe = host.probe(&target).await;

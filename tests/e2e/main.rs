@@ -19,6 +19,8 @@ mod host;
 mod hostile;
 mod mcp;
 mod nginx;
+mod plugin_road;
+mod plugin_tools;
 mod postgres;
 mod reachability;
 mod records;

@@ -8,7 +8,7 @@ use probehost_test_support::wait::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::host::{Config, Host, LIMIT, PluginDir, text};
+use crate::host::{Config, Host, LIMIT, PluginDir, soak, text};
 
 /// Probed at the start, and then not for an hour.
 const HOURLY: &str = "interval = 3600";
@@ -124,4 +124,78 @@ async fn a_plugin_comes_and_goes() {
     let check = host.until("it is gone", "odd", gone).await;
     assert!(is(&check, "healthy"));
     assert_eq!(host.ask("odd").await.status, 501);
+}
+
+/// A component like this one with other bytes: a section that means nothing is added.
+fn varied(component: &[u8], number: u32) -> Vec<u8> {
+    let mut section = vec![3, b'n', b'o', b't'];
+    section.extend(number.to_le_bytes());
+    let mut bytes = component.to_vec();
+    bytes.extend([0, u8::try_from(section.len()).unwrap()]);
+    bytes.extend(section);
+    bytes
+}
+
+/// G1: a plugin is replaced again and again under load: no probe is lost or fails for it, and
+/// neither files nor threads are left open. With `PROBEHOST_SOAK=1` in the environment two
+/// hundred times, otherwise six.
+#[tokio::test(flavor = "multi_thread")]
+async fn replacing_a_plugin_loses_no_probe() {
+    let times = if soak() { 200 } else { 6 };
+    let component = probehost_test_plugins::component("echo");
+    let plugins = PluginDir::new(&["echo"]);
+    let mut config = Config::new().plugins(plugins.path());
+    for number in 0..4 {
+        config = config.target(&format!("t{number}"), "echo", "interval = 1", "");
+    }
+    let mut host = config.start();
+    let id = host.host.process().id();
+    let pid = Pid::from_raw(id.try_into().unwrap()).unwrap();
+    let mut before = serving(&host, "echo").await;
+    let mut open = None;
+    for number in 0..times {
+        let file = plugins.path().join("next");
+        fs::write(&file, varied(component, number)).unwrap();
+        fs::rename(&file, plugins.path().join("echo.wasm")).unwrap();
+        kill_process(pid, Signal::HUP).unwrap();
+        // By hand meanwhile: each has a result, whichever version it is of.
+        loop {
+            let result = host.probe("t0").await;
+            assert_eq!(result["outcome"], "pass", "{result}");
+            let now = serving(&host, "echo").await;
+            if now != before {
+                before = now;
+                break;
+            }
+        }
+        let held = (count(id, "fd"), count(id, "task"));
+        if number == 2 {
+            open = Some(held);
+        }
+    }
+    for number in 0..4 {
+        let target = format!("t{number}");
+        let check = host.until("it is probed", &target, |check| is(check, "healthy")).await;
+        assert_eq!((&check["stale"], &check["inconclusive_streak"]), (&false.into(), &0.into()));
+        assert_eq!(host.transitions(&target).await, ["unknown>healthy"]);
+    }
+    let (files, threads) = open.unwrap();
+    let settled = || async { (count(id, "fd"), count(id, "task")) };
+    eventually("nothing is left open", LIMIT, settled, |now| {
+        now.0 <= files + 4 && now.1 <= threads + 4
+    })
+    .await;
+}
+
+/// How many entries a folder of a process under `/proc` has.
+fn count(id: u32, folder: &str) -> usize {
+    fs::read_dir(format!("/proc/{id}/{folder}")).unwrap().count()
+}
+
+/// The digest of the plugin that serves a kind.
+async fn serving(host: &Host, kind: &str) -> String {
+    let listed = host.json("/api/v1/plugins").await;
+    let all = listed["plugins"].as_array().unwrap();
+    let found = all.iter().find(|plugin| plugin["name"] == kind && plugin["state"] == "ready");
+    text(&found.unwrap()["sha256"]).to_owned()
 }

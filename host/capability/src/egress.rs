@@ -1,21 +1,25 @@
 //! The one place that dials: grant, resolve, check the addresses, dial exactly those
 //! (contract G2, G3).
 
+mod datagram;
 mod dial;
+mod looked_up;
+mod peer;
 
 use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use probehost_model::grant::{Grants, grant_line};
-use probehost_model::{Endpoint, Origin, Scheme};
+use probehost_model::Endpoint;
+use probehost_model::grant::grant_line;
 use tokio::net::TcpStream;
 
 use crate::resolve::{ResolveError, Resolver};
 use crate::run::{ActiveCall, Phase};
 use crate::text::HostPort;
 
+pub(crate) use datagram::{Datagram, Undelivered};
 pub(crate) use dial::{Cause, Failed, is_own_fault};
+pub(crate) use peer::{BadPeer, Peer};
 
 /// Most addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
@@ -103,6 +107,20 @@ impl Egress {
         host: &str,
         port: u16,
     ) -> Result<TcpStream, EgressError> {
+        let addresses = self.addresses(call, endpoint, host, port).await?;
+        Ok(Self::dial(call, HostPort(host, port), &addresses).await?)
+    }
+
+    /// The addresses of `host` that may be dialled, with `port`, those to try first before the
+    /// others. Leaves the call in the phase in which it failed. Whoever calls this sees to the
+    /// deadline.
+    pub(crate) async fn addresses(
+        &self,
+        call: &ActiveCall<'_>,
+        endpoint: &Endpoint,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
         Self::check(call, endpoint)?;
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -112,87 +130,29 @@ impl Egress {
             }
         };
         let addresses = admitted(call, endpoint, found)?;
-        call.enter(Phase::Connect);
-        let addresses: Vec<_> = dial::interleave(addresses)
+        Ok(dial::interleave(addresses)
             .take(MAX_ADDRESSES)
             .map(|address| SocketAddr::new(address, port))
-            .collect();
-        let stream = dial::dial(HostPort(host, port), &addresses).await?;
-        // A request is one write; it must not wait for an acknowledgement of the one before.
-        stream.set_nodelay(true).map_err(|error| own_fault(host, port, error))?;
-        Ok(stream)
+            .collect())
     }
 
-    /// The addresses of `name`, for a run that may connect to it at some port. Addresses that need
-    /// a literal grant are left out where there are others; whether one may be dialled, and at
-    /// which port, is decided by [`connect_to`](Self::connect_to).
-    pub(crate) async fn lookup(
-        &self,
+    /// Connects to one of `addresses`, which have been checked or are the operator's own choice.
+    pub(crate) async fn dial(
         call: &ActiveCall<'_>,
-        name: &str,
-    ) -> Result<Vec<IpAddr>, EgressError> {
-        let run = call.run();
-        if !run.grants().allows_name(name) {
-            let why = format!(
-                "the name {name} is not named by the check's config, nor granted to {}",
-                run.plugin()
-            );
-            return Err(Denied::new(run.plugin(), Endpoint::Dns(name.to_owned()), why).into());
-        }
-        call.enter(Phase::Dns);
-        let mut found = self.resolver.lookup(name).await?;
-        if !found.iter().all(|address| Grants::is_special(*address)) {
-            found.retain(|address| !Grants::is_special(*address));
-        }
-        Ok(found)
-    }
-
-    /// Connects to this very address. It has to be granted itself, or `names`, which are known to
-    /// lead there, with this port: for connections or for requests of HTTP, since what is spoken
-    /// over the connection is up to the guest.
-    pub(crate) async fn connect_to(
-        &self,
-        call: &ActiveCall<'_>,
-        names: &[String],
-        address: SocketAddr,
-    ) -> Result<TcpStream, EgressError> {
-        reachable(call, names, address)?;
+        peer: HostPort<'_>,
+        addresses: &[SocketAddr],
+    ) -> Result<TcpStream, Failed> {
         call.enter(Phase::Connect);
-        let literal = address.ip().to_string();
-        let stream = dial::dial(HostPort(&literal, address.port()), &[address]).await?;
-        stream.set_nodelay(true).map_err(|error| own_fault(&literal, address.port(), error))?;
+        let stream = dial::dial(peer, addresses).await?;
+        // A request is one write; it must not wait for an acknowledgement of the one before.
+        stream.set_nodelay(true).map_err(|error| Failed::new(peer, error))?;
         Ok(stream)
     }
-}
 
-/// Whether something is granted that has `address` reached, directly or by one of `names`.
-fn reachable(call: &ActiveCall<'_>, names: &[String], address: SocketAddr) -> Result<(), Denied> {
-    let (run, port) = (call.run(), address.port());
-    let ip = address.ip().to_canonical();
-    let literal = ip.to_string();
-    let mut refused = None;
-    for host in names.iter().chain([&literal]) {
-        let origin = |scheme| Endpoint::Http(Origin { scheme, host: host.clone(), port });
-        let tcp = Endpoint::Tcp { host: host.clone(), port };
-        for endpoint in [tcp, origin(Scheme::Http), origin(Scheme::Https)] {
-            if !run.grants().allows(&endpoint) {
-                continue;
-            }
-            match run.grants().admits_address(&endpoint, ip) {
-                Ok(()) => return Ok(()),
-                Err(forbidden) => refused.get_or_insert(forbidden),
-            };
-        }
+    /// The name servers of this host, the first to ask first.
+    pub(crate) fn name_servers(&self) -> Vec<SocketAddr> {
+        self.resolver.servers()
     }
-    if let Some(forbidden) = refused {
-        let why = forbidden.to_string();
-        return Err(Denied::new(run.plugin(), forbidden.endpoint().clone(), why));
-    }
-    let host = names.first().unwrap_or(&literal).clone();
-    let endpoint = Endpoint::Tcp { host, port };
-    let why =
-        format!("{endpoint} is not named by the check's config, nor granted to {}", run.plugin());
-    Err(Denied::new(run.plugin(), endpoint, why))
 }
 
 /// The addresses that may be dialled. A name may well have some that may not (link-local ones
@@ -217,8 +177,4 @@ fn admitted(
         }
         _ => Ok(addresses),
     }
-}
-
-fn own_fault(host: &str, port: u16, error: io::Error) -> Failed {
-    Failed::new(HostPort(host, port), error)
 }

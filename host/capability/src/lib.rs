@@ -5,9 +5,11 @@
 //! its deadline, and the trace in which it is noted.
 
 pub mod container;
+pub mod dns;
 mod egress;
 pub mod http;
 pub mod log;
+mod net;
 pub mod process;
 pub mod resolve;
 pub mod run;
@@ -15,7 +17,10 @@ pub mod runtime;
 pub mod secrets;
 pub mod sockets;
 pub mod ssh;
+pub mod tcp;
 mod text;
+mod tls;
+pub mod udp;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,6 +75,9 @@ pub struct Capabilities {
     ssh: Arc<ssh::Ssh>,
     containers: Arc<container::Containers>,
     processes: Arc<process::Processes>,
+    tcp: Arc<tcp::Tcp>,
+    udp: Arc<udp::Udp>,
+    dns: Arc<dns::Dns>,
 }
 
 impl Capabilities {
@@ -91,14 +99,17 @@ impl Capabilities {
     pub fn with_local(options: Options, local: ssh::Local) -> Result<Self, SetupError> {
         let Options { resolver, system_roots, root_files } = options;
         let egress = Arc::new(egress::Egress::new(resolver));
-        let roots = http::Roots::load(system_roots, &root_files)?;
+        let roots = tls::Roots::load(system_roots, &root_files)?;
         let secrets = local.secrets.clone();
-        let http = Arc::new(http::Http::new(Arc::clone(&egress), roots, secrets.clone())?);
+        let http = Arc::new(http::Http::new(Arc::clone(&egress), &roots, secrets.clone())?);
+        let tcp = Arc::new(tcp::Tcp::new(Arc::clone(&egress), &roots)?);
+        let udp = Arc::new(udp::Udp::new(Arc::clone(&egress)));
+        let dns = Arc::new(dns::Dns::new(Arc::clone(&egress)));
         let sockets = sockets::Sockets::new(Arc::clone(&egress));
         let ssh = Arc::new(ssh::Ssh::new(egress, local));
         let containers = Arc::new(container::Containers::new(container::Engine::default()));
         let processes = Arc::new(process::Processes::new(process::Commands::new(), secrets));
-        Ok(Self { http, sockets, ssh, containers, processes })
+        Ok(Self { http, sockets, ssh, containers, processes, tcp, udp, dns })
     }
 
     /// The same with this container engine; without, it is Docker at its usual socket.
@@ -136,6 +147,24 @@ impl Capabilities {
     #[must_use]
     pub fn containers(&self) -> &container::Containers {
         &self.containers
+    }
+
+    /// TCP connections.
+    #[must_use]
+    pub fn tcp(&self) -> &tcp::Tcp {
+        &self.tcp
+    }
+
+    /// Exchanges of datagrams.
+    #[must_use]
+    pub fn udp(&self) -> &udp::Udp {
+        &self.udp
+    }
+
+    /// DNS questions.
+    #[must_use]
+    pub fn dns(&self) -> &dns::Dns {
+        &self.dns
     }
 
     /// Programs that the operator named.

@@ -77,6 +77,14 @@ impl Resolver {
         Self(Kind::Fixed(table.into_iter().collect()))
     }
 
+    /// The name servers, the first to ask first; none where there is a fixed table.
+    pub(crate) fn servers(&self) -> Vec<SocketAddr> {
+        match &self.0 {
+            Kind::System(system) => system.servers(),
+            Kind::Fixed(_) => Vec::new(),
+        }
+    }
+
     /// The addresses of `name`, which is in lower case; never empty.
     ///
     /// # Errors

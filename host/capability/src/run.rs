@@ -4,6 +4,7 @@
 //! to know what a run is doing when its deadline comes (contract P5): a run that waits in a call
 //! has met a slow target, one that does not is looping. So every call notes the phase that it is in.
 
+mod budget;
 mod call;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::log::{Book, Level, Line, Source};
 
+pub(crate) use budget::{Budget, MAX_CONNECTIONS, MAX_READ_BYTES, Slot};
 pub(crate) use call::ActiveCall;
 pub use call::{Phase, Timings, Waiting};
 
@@ -31,6 +33,7 @@ struct Inner {
     grants: Arc<Grants>,
     started: Instant,
     deadline: Instant,
+    budget: Arc<Budget>,
     state: Mutex<State>,
 }
 
@@ -106,6 +109,7 @@ impl Run {
             grants: grants.into(),
             started: Instant::now(),
             deadline,
+            budget: Arc::default(),
             state: Mutex::default(),
         }))
     }
@@ -132,6 +136,11 @@ impl Run {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.started.elapsed()
+    }
+
+    /// What its connections may still take.
+    pub(crate) fn connections(&self) -> &Arc<Budget> {
+        &self.0.budget
     }
 
     /// Takes a log line. Control characters are escaped, a long line is cut; what is over the

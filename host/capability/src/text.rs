@@ -25,6 +25,7 @@ impl fmt::Display for Span {
 }
 
 /// `host:port`, with brackets around an IPv6 address.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct HostPort<'a>(pub(crate) &'a str, pub(crate) u16);
 
 impl fmt::Display for HostPort<'_> {

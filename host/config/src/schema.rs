@@ -68,6 +68,20 @@ impl Schema {
         Ok(Self { schemas, index, text: schema.clone() })
     }
 
+    /// Everything that the schema refuses about a config, for people: the key, what is wrong with
+    /// it, and what would be right. Empty: it fits.
+    #[must_use]
+    pub fn refuses(&self, config: &Value) -> Vec<String> {
+        let text = |violation: Violation| {
+            let key = crate::json::join(String::new(), &violation.steps);
+            let key = key.strip_prefix('.').unwrap_or(&key);
+            let lead = if key.is_empty() { String::new() } else { format!("{key}: ") };
+            let help = if violation.help.is_empty() { "" } else { "; " };
+            format!("{lead}{}{help}{}", violation.message, violation.help)
+        };
+        self.violations(config).into_iter().map(text).collect()
+    }
+
     /// Everything that the schema refuses about a config.
     pub(crate) fn violations(&self, config: &Value) -> Vec<Violation> {
         match self.schemas.validate(config, self.index) {

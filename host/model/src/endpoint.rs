@@ -64,6 +64,13 @@ pub enum Endpoint {
         /// Never zero.
         port: u16,
     },
+    /// Datagrams.
+    Udp {
+        /// A name or an IP address, without brackets.
+        host: String,
+        /// Never zero.
+        port: u16,
+    },
     /// An SSH connection.
     Ssh {
         /// A name or an IP address, without brackets.
@@ -85,6 +92,7 @@ impl fmt::Display for Endpoint {
         match self {
             Self::Http(origin) => origin.fmt(f),
             Self::Tcp { host, port } => write!(f, "tcp://{}", HostPort(host, *port)),
+            Self::Udp { host, port } => write!(f, "udp://{}", HostPort(host, *port)),
             Self::Ssh { host, port } => write!(f, "ssh://{}", HostPort(host, *port)),
             Self::Container(name) => write!(f, "container:{name}"),
             Self::Process(name) => write!(f, "process:{name}"),

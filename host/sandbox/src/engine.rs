@@ -14,6 +14,10 @@ const CORE_INSTANCES: u32 = 32;
 /// Tables of one component. Two or three are usual.
 const TABLES: u32 = 8;
 
+/// Memories of one component. An interpreter that is a component of its own beside the code that
+/// adapts it has two (componentize-qjs); the limit of a run holds for all of them together.
+const MEMORIES: u32 = 2;
+
 /// An engine whose instances come from a pool of `options.instances`.
 pub(crate) fn build(options: &Options, cache: Option<Cache>) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
@@ -34,7 +38,8 @@ pub(crate) fn build(options: &Options, cache: Option<Cache>) -> wasmtime::Result
 /// What is not needed by any toolchain for components is off, so that a fault in it can't matter.
 ///
 /// On stays what today's compilers emit by default: SIMD, bulk memory, reference types,
-/// multi-value, sign extension, saturating conversions, extended constants, mutable globals.
+/// multi-value, sign extension, saturating conversions, extended constants, mutable globals. And
+/// several memories: what wasmtime itself makes to pass values between two components has both.
 fn features(config: &mut Config) {
     let unneeded = WasmFeatures::THREADS
         | WasmFeatures::SHARED_EVERYTHING_THREADS
@@ -45,7 +50,6 @@ fn features(config: &mut Config) {
         | WasmFeatures::LEGACY_EXCEPTIONS
         | WasmFeatures::STACK_SWITCHING
         | WasmFeatures::MEMORY64
-        | WasmFeatures::MULTI_MEMORY
         | WasmFeatures::RELAXED_SIMD
         | WasmFeatures::CUSTOM_PAGE_SIZES
         | WasmFeatures::WIDE_ARITHMETIC
@@ -60,8 +64,8 @@ fn pool(options: &Options) -> PoolingAllocationConfig {
     pool.total_component_instances(n)
         .total_core_instances(n.saturating_mul(CORE_INSTANCES))
         .max_core_instances_per_component(CORE_INSTANCES)
-        .total_memories(n)
-        .max_memories_per_component(1)
+        .total_memories(n.saturating_mul(MEMORIES))
+        .max_memories_per_component(MEMORIES)
         .max_memory_size(options.memory)
         .total_tables(n.saturating_mul(TABLES))
         .max_tables_per_component(TABLES)

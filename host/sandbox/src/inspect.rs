@@ -11,6 +11,8 @@ const SDK_SECTION: &str = "probehost:sdk";
 /// What a component says of itself.
 #[derive(Debug, Default)]
 pub(crate) struct Inspected {
+    /// The version of the plugin contract that it was built for.
+    pub(crate) contract: String,
     /// The interfaces it imports, with their versions.
     pub(crate) imports: Vec<String>,
     /// The SDK it was built with: name and version, as the SDK wrote them.
@@ -50,7 +52,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspected, LoadError> {
         }
     }
     match probe {
-        Some((_, true)) => {}
+        Some((export, true)) => found.contract = interfaces::version(&export),
         Some((export, false)) => {
             return Err(LoadError::Interface(vec![interfaces::other_version(&export)]));
         }

@@ -12,7 +12,8 @@ pub(crate) const PROBE: &str = "probehost:plugin/probe";
 const PACKAGE: &str = "probehost:plugin/";
 
 /// Interfaces of the contract that a plugin can import. `types` holds nothing to call.
-const CAPABILITIES: [&str; 6] = ["container", "http", "log", "process", "ssh", "types"];
+const CAPABILITIES: [&str; 9] =
+    ["container", "dns", "http", "log", "process", "ssh", "tcp", "types", "udp"];
 
 /// The version of WASI that is linked. By it a plugin reaches what is granted to it, and nothing else.
 const WASI_VERSION: &str = "0.2.12";
@@ -56,6 +57,11 @@ fn split(import: &str) -> (&str, Option<Version>) {
         Some((name, version)) => (name, Version::parse(version).ok()),
         None => (import, None),
     }
+}
+
+/// The version in an interface's name, as it is written there.
+pub(crate) fn version(import: &str) -> String {
+    import.split_once('@').map_or_else(String::new, |(_, version)| version.to_owned())
 }
 
 /// Whether a component built for `wanted` links with a host that has `has`.

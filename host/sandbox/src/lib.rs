@@ -32,7 +32,7 @@ pub use catalog::{Catalog, Changes, PluginInfo, PluginState, Source};
 pub use fault::Fault;
 pub use interfaces::CONTRACT_VERSION;
 pub use load_error::LoadError;
-pub use manifest::{MAX_NAME_BYTES, Manifest, ManifestError};
+pub use manifest::{MAX_NAME_BYTES, Manifest, ManifestError, is_name};
 pub use options::{GRACE, Options, PURE_CPU, TICK};
 pub use plugin::{PlanError, Plugin};
 pub use run::{CheckRequest, RunReport, RunStats};

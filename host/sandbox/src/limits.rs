@@ -18,7 +18,8 @@ pub(crate) enum Refused {
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limit: usize,
-    /// Linear memory in use, in bytes. Guests never give memory back, so this is also the most.
+    /// Linear memory in use, in bytes, all memories together. Guests never give memory back, so this
+    /// is also the most.
     pub(crate) memory: usize,
     pub(crate) refused: Option<Refused>,
 }
@@ -38,13 +39,14 @@ impl Limiter {
 impl ResourceLimiter for Limiter {
     fn memory_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let fits = desired <= self.limit;
+        let all = self.memory.saturating_add(desired.saturating_sub(current));
+        let fits = all <= self.limit;
         if fits {
-            self.memory = self.memory.max(desired);
+            self.memory = all;
         } else {
             self.refused = Some(Refused::Memory);
         }
@@ -77,6 +79,12 @@ mod tests {
         assert_eq!((limiter.memory, limiter.refused), (64 << 20, None));
         assert!(!limiter.memory_growing(64 << 20, (64 << 20) + 1, None).unwrap());
         assert_eq!((limiter.memory, limiter.refused), (64 << 20, Some(Refused::Memory)));
+        // Several memories have one limit.
+        let mut limiter = Limiter::new(64 << 20);
+        assert!(limiter.memory_growing(0, 40 << 20, None).unwrap());
+        assert!(!limiter.memory_growing(0, 40 << 20, None).unwrap());
+        assert!(limiter.memory_growing(0, 24 << 20, None).unwrap());
+        assert_eq!(limiter.memory, 64 << 20);
         let mut limiter = Limiter::new(64 << 20);
         assert!(limiter.table_growing(0, TABLE_ELEMENTS, None).unwrap());
         assert!(!limiter.table_growing(0, TABLE_ELEMENTS + 1, None).unwrap());

@@ -132,8 +132,10 @@ impl TryFrom<Raw> for Manifest {
     }
 }
 
-/// Lower-case words of letters and digits joined by single hyphens, the first one with a letter first.
-fn is_name(name: &str) -> bool {
+/// Whether a probe kind can have this name: 1 to 64 bytes, lower-case words of letters and digits
+/// joined by single hyphens, the first one with a letter first.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.split('-').all(|word| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Options {
     /// How many plugins can be in a run at once, 1 to 10,000. More wait for a place.
-    /// Each takes 4 GiB of address space, and memory only while it is used.
+    /// Each takes 8 GiB of address space, and memory only while it is used.
     pub instances: u32,
     /// Most linear memory of one run, in bytes; a multiple of 64 KiB, at most 4 GiB.
     pub memory: usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use wasmtime::component::Linker;
-use wasmtime::{Engine, Store};
+use wasmtime::{Cache, Engine, Store};
 
 use crate::cache::{self, CacheError};
 use crate::compute::{Compute, Turns};
@@ -63,6 +63,7 @@ struct Shared {
     places: Semaphore,
     turns: Turns,
     options: Options,
+    cache: Option<Cache>,
     _ticker: Ticker,
 }
 
@@ -79,7 +80,7 @@ impl Sandbox {
             instances: options.instances,
             text: format!("{error:#}"),
         };
-        let engine = engine::build(&options, cache).map_err(failed)?;
+        let engine = engine::build(&options, cache.clone()).map_err(failed)?;
         let linker = v1::linker(&engine).map_err(failed)?;
         let ticker = Ticker::start(engine.weak())?;
         Ok(Self(Arc::new(Shared {
@@ -88,6 +89,7 @@ impl Sandbox {
             turns: Turns::new(),
             options,
             engine,
+            cache,
             _ticker: ticker,
         })))
     }
@@ -96,6 +98,12 @@ impl Sandbox {
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.0.options
+    }
+
+    /// How many modules were found in the cache, instead of being compiled. A plugin is one or more.
+    #[must_use]
+    pub fn cache_hits(&self) -> usize {
+        self.0.cache.as_ref().map_or(0, Cache::cache_hits)
     }
 
     pub(crate) fn engine(&self) -> &Engine {

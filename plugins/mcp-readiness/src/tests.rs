@@ -115,8 +115,9 @@ fn a_whole_conversation() {
         assert_eq!(request.header_value("mcp-protocol-version"), Some("2025-06-18"));
     }
     let measured: Vec<_> = report.measurements.iter().map(|m| m.name.as_str()).collect();
-    assert_eq!(measured, ["initialize", "list_tools", "tools", "total"]);
-    assert_eq!(report.measurements[2].value, 2.0);
+    let expected = ["initialize", "transport", "list_tools", "application", "tools", "total"];
+    assert_eq!(measured, expected);
+    assert_eq!(report.measurements[4].value, 2.0);
 }
 
 /// M2: answers framed as events, after a priming event and a notification.

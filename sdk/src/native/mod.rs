@@ -27,10 +27,13 @@
 //! ```
 
 pub mod container;
+pub mod dns;
 pub mod http;
 pub mod log;
 pub mod process;
 pub mod ssh;
+pub mod tcp;
+pub mod udp;
 
 use crate::bindings::probehost::plugin::types::{Context, Manifest};
 use crate::{ConfigError, Plan, Probe, Report, Secret, guest};

@@ -1,8 +1,7 @@
 //! A real dockerd in a folder of its own, with one small image and no network. It needs root.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::certs::{Ca, CertError};
+use crate::engine::{Engine, EngineError};
 use crate::installed;
 use crate::process::{Process, ProcessError};
 
@@ -43,16 +43,9 @@ pub enum DockerError {
     /// The process went wrong.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// It answered that it can't.
-    #[error("the engine answered {status} to {what}: {body}")]
-    Refused {
-        /// What was asked.
-        what: String,
-        /// The HTTP status.
-        status: u16,
-        /// The answer.
-        body: String,
-    },
+    /// It did not do what it was asked for.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
 }
 
 /// Says whether the calling test has to be skipped: something is not installed, or it does not run
@@ -208,14 +201,17 @@ impl Docker {
 
     /// Asks for a change, such as `/containers/web/pause`.
     pub fn post(&self, path: &str, body: Option<&Value>) -> Result<String, DockerError> {
-        let body = body.map(Value::to_string).unwrap_or_default();
-        self.ask("POST", path, "application/json", body.as_bytes())
+        Ok(self.engine().post(path, body)?)
     }
 
     /// What the engine says of a container.
     pub fn inspect(&self, name: &str) -> Result<Value, DockerError> {
-        let text = self.ask("GET", &format!("/containers/{name}/json"), "", b"")?;
-        serde_json::from_str(&text).map_err(|error| DockerError::Io(error.into()))
+        Ok(self.engine().get(&format!("/containers/{name}/json"))?)
+    }
+
+    /// The engine itself, for other calls.
+    pub fn engine(&self) -> Engine {
+        Engine::at(self.socket())
     }
 
     fn import(&self) -> Result<(), DockerError> {
@@ -233,39 +229,7 @@ impl Docker {
             return Err(io::Error::other(format!("tar failed: {said}")).into());
         }
         let (repo, tag) = IMAGE.split_once(':').unwrap_or((IMAGE, "latest"));
-        let path = format!("/images/create?fromSrc=-&repo={repo}&tag={tag}");
-        self.ask("POST", &path, "application/x-tar", &tar.stdout).map(drop)
-    }
-
-    fn ask(
-        &self,
-        method: &str,
-        path: &str,
-        content_type: &str,
-        body: &[u8],
-    ) -> Result<String, DockerError> {
-        let mut stream = UnixStream::connect(self.socket())?;
-        stream.set_read_timeout(Some(START_LIMIT))?;
-        // In this old version an answer ends with its connection, and comes in one piece.
-        let length = body.len();
-        let head = format!(
-            "{method} {path} HTTP/1.0\r\nHost: docker\r\nContent-Type: {content_type}\r\n\
-             Content-Length: {length}\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body)?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        let answer = String::from_utf8_lossy(&answer);
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split_whitespace().nth(1).and_then(|text| text.parse().ok());
-        match status.unwrap_or(0) {
-            200..=299 => Ok(body.to_owned()),
-            status => {
-                let what = format!("{method} {path}");
-                Err(DockerError::Refused { what, status, body: body.to_owned() })
-            }
-        }
+        Ok(self.engine().import(repo, tag, &tar.stdout)?)
     }
 
     fn tear_down(&mut self) -> Result<(), DockerError> {
@@ -274,11 +238,11 @@ impl Docker {
             self.run()?;
         }
         self.thaw()?;
-        let all = self.ask("GET", "/containers/json?all=true", "", b"")?;
-        let all: Vec<Value> = serde_json::from_str(&all).unwrap_or_default();
-        for container in &all {
+        let engine = self.engine();
+        let all = engine.get("/containers/json?all=true")?;
+        for container in all.as_array().into_iter().flatten() {
             let id = container.get("Id").and_then(Value::as_str).unwrap_or_default();
-            self.ask("DELETE", &format!("/containers/{id}?force=true"), "", b"")?;
+            engine.delete(&format!("/containers/{id}?force=true"))?;
         }
         if let Some(mut process) = self.process.take() {
             process.terminate()?;

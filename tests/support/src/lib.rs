@@ -6,7 +6,9 @@
 //! the way of a test that pauses tokio's clock or counts its own tasks.
 
 pub mod certs;
+pub mod dns;
 pub mod docker;
+pub mod engine;
 pub mod http;
 pub mod installed;
 pub mod mcp;
@@ -15,7 +17,9 @@ pub mod postgres;
 pub mod probehost;
 pub mod process;
 pub mod raw;
+pub mod redis;
 pub mod sse;
 pub mod ssh;
+pub mod udp;
 pub mod upstream;
 pub mod wait;

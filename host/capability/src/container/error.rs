@@ -10,8 +10,8 @@ use probehost_model::sanitize;
 use super::engine::Engine;
 use super::types::ErrorKind;
 use crate::egress::Denied;
-use crate::http;
 use crate::run::CallResult;
+use crate::tls;
 
 /// A call that failed; the call itself knows the time.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Failure {
     }
 
     fn io(engine: &Engine, error: &io::Error) -> Self {
-        if let Some((message, refused)) = http::refusal(&engine.to_string(), error) {
+        if let Some((message, refused)) = tls::refusal_within(&engine.to_string(), error) {
             let kind = if refused { ErrorKind::Forbidden } else { ErrorKind::Unreachable };
             return Self::new(kind, message);
         }

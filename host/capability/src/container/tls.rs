@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::engine::EngineError;
-use crate::http::{Roots, verifying};
+use crate::tls::{self, Roots};
 
 /// Where an engine is, and how TLS is spoken with it.
 #[derive(Debug, Clone)]
@@ -87,7 +87,8 @@ fn config(folder: &Path) -> Result<ClientConfig, EngineError> {
     // Its errors say nothing of what it holds.
     let secret =
         PrivateKeyDer::from_pem_file(&key).map_err(|error| bad(&key, error.to_string()))?;
-    verifying(roots)
+    tls::judge_of(&roots)
+        .and_then(tls::verifying)
         .map_err(|error| bad(&ca, error.to_string()))?
         .with_client_auth_cert(chain, secret)
         .map_err(|error| bad(&cert, error.to_string()))

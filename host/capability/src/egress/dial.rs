@@ -85,7 +85,7 @@ impl fmt::Display for Failed {
 impl std::error::Error for Failed {}
 
 /// The system's text without the number.
-struct Os<'a>(&'a io::Error);
+pub(super) struct Os<'a>(pub(super) &'a io::Error);
 
 impl fmt::Display for Os<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +94,8 @@ impl fmt::Display for Os<'_> {
     }
 }
 
-fn cause(address: Option<SocketAddr>, error: &io::Error) -> Cause {
+/// What an error of the system says of `address`.
+pub(super) fn cause(address: Option<SocketAddr>, error: &io::Error) -> Cause {
     match error.raw_os_error() {
         Some(libc::ECONNREFUSED) => Cause::Refused,
         Some(libc::ECONNRESET | libc::ECONNABORTED | libc::EPIPE | libc::ENOTCONN) => Cause::Closed,

@@ -6,11 +6,11 @@ use std::io;
 
 use probehost_model::sanitize;
 
-use super::tls::{self, Refusal};
-use super::types::{Certificate, ErrorKind};
+use super::types::ErrorKind;
 use crate::egress::{Cause, Denied, Failed, is_own_fault};
 use crate::resolve::ResolveError;
 use crate::run::CallResult;
+use crate::tls::{self, Certificate, Refusal};
 
 /// A call that failed; the call itself knows the phase and the times.
 #[derive(Debug)]
@@ -55,10 +55,11 @@ impl Failure {
 
     /// A TLS handshake with `peer` that came to nothing.
     pub(super) fn handshake(peer: &str, error: &io::Error) -> Self {
-        let Some(tls) = tls_error(error) else {
+        let Some(tls) = tls::within(error) else {
             return Self::io(peer, "during the TLS handshake", error);
         };
         let Refusal { message, certificate } = tls::refusal(peer, tls);
+        let certificate = certificate.and_then(|der| tls::read(&der));
         Self { certificate, ..Self::new(ErrorKind::Tls, message) }
     }
 
@@ -76,7 +77,7 @@ impl Failure {
         let mut source = error.source();
         while let Some(inner) = source {
             if let Some(io) = inner.downcast_ref::<io::Error>() {
-                return match tls_error(io) {
+                return match tls::within(io) {
                     Some(tls) => Self::new(ErrorKind::Tls, tls::refusal(peer, tls).message),
                     None => Self::io(peer, doing, io),
                 };
@@ -139,16 +140,4 @@ impl Failure {
             None => CallResult::Failed(self.message.clone()),
         }
     }
-}
-
-/// What is said where the layer beneath `error` is TLS, and whether the peer refused this client.
-pub(crate) fn tls_refusal(peer: &str, error: &io::Error) -> Option<(String, bool)> {
-    let tls = tls_error(error)?;
-    let refused = matches!(tls, rustls::Error::AlertReceived(_));
-    Some((tls::refusal(peer, tls).message, refused))
-}
-
-/// The error of the TLS layer inside one of input and output.
-fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
-    error.get_ref()?.downcast_ref()
 }

@@ -20,12 +20,12 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::certificate;
 use super::error::Failure;
 use super::request::{Hop, Prepared};
-use super::types::{Certificate, ErrorKind};
+use super::types::ErrorKind;
 use super::{Http, MAX_HEAD_BYTES};
 use crate::run::{ActiveCall, Phase};
+use crate::tls::{self, Certificate};
 pub(super) use body::Body;
 use body::Connection;
 use stream::Metered;
@@ -87,13 +87,7 @@ async fn handshake(
     tcp: TcpStream,
 ) -> Result<(TlsStream<TcpStream>, Option<Certificate>), Failure> {
     let Some(config) = &http.tls else {
-        return Err(Failure::new(
-            ErrorKind::Host,
-            format_args!(
-                "this host trusts no certificate at all, so it can't judge that of {peer}; \
-                 install the package ca-certificates, or name a PEM file in the host's config"
-            ),
-        ));
+        return Err(Failure::new(ErrorKind::Host, tls::untrusting(peer)));
     };
     let bare = hop.host.strip_suffix('.').unwrap_or(&hop.host);
     let name = ServerName::try_from(bare.to_owned()).map_err(|_| {
@@ -104,7 +98,7 @@ async fn handshake(
         .await
         .map_err(|error| Failure::handshake(peer, &error))?;
     let leaf = tls.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-    let certificate = leaf.and_then(|leaf| certificate::read(leaf));
+    let certificate = leaf.and_then(|leaf| tls::read(leaf));
     Ok((tls, certificate))
 }
 

@@ -4,12 +4,10 @@
 //! times of the phases, the certificate, no pool, and no task beside the call. The connection
 //! is polled together with the request, so a call that is dropped leaves nothing behind.
 
-mod certificate;
 mod error;
 mod exchange;
 mod redirect;
 mod request;
-mod tls;
 mod types;
 
 use std::sync::Arc;
@@ -21,13 +19,11 @@ use crate::SetupError;
 use crate::egress::{Egress, EgressError};
 use crate::run::{ActiveCall, CallResult, Run};
 use crate::secrets::Secrets;
+use crate::tls::{self, Roots};
 
 pub use crate::run::{Phase, Timings};
-pub(crate) use error::tls_refusal as refusal;
-pub(crate) use tls::{Roots, verifying};
-pub use types::{
-    Certificate, Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response,
-};
+pub use crate::tls::Certificate;
+pub use types::{Error, ErrorKind, Header, HeaderValue, Request, RequestHeader, Response};
 
 use error::Failure;
 use request::{Credentials, Prepared};
@@ -51,10 +47,12 @@ pub struct Http {
 impl Http {
     pub(crate) fn new(
         egress: Arc<Egress>,
-        roots: Roots,
+        roots: &Roots,
         secrets: Secrets,
     ) -> Result<Self, SetupError> {
-        Ok(Self { egress, tls: tls::client_config(roots)?, secrets })
+        let begun = tls::judge(roots)?.map(tls::verifying).transpose()?;
+        let tls = begun.map(|begun| tls::for_probes(begun, &["http/1.1"]));
+        Ok(Self { egress, tls, secrets })
     }
 
     /// Sends one request and waits for the answer, at most until the run's deadline. The call

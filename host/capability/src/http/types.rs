@@ -1,6 +1,7 @@
 //! The records of the WIT interface, as Rust types.
 
 use crate::run::{Phase, Timings};
+use crate::tls::Certificate;
 
 /// A header of an answer. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,17 +75,6 @@ pub struct Response {
     pub timings: Timings,
     /// The server's certificate, for `https`.
     pub certificate: Option<Certificate>,
-}
-
-/// A server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Certificate {
-    /// Seconds since the Unix epoch, UTC.
-    pub not_before: i64,
-    /// Seconds since the Unix epoch, UTC.
-    pub not_after: i64,
-    /// Days until `not_after`, negative when it has passed.
-    pub days_left: f64,
 }
 
 /// What went wrong.

@@ -40,6 +40,7 @@ pub(super) struct System {
 struct Dns {
     resolver: TokioResolver,
     search: Vec<Name>,
+    servers: Vec<SocketAddr>,
     cache: Cache,
 }
 
@@ -86,6 +87,11 @@ impl System {
         Ok(addresses)
     }
 
+    /// The name servers, the first to ask first.
+    pub(super) fn servers(&self) -> Vec<SocketAddr> {
+        self.dns().servers.clone()
+    }
+
     fn dns(&self) -> Arc<Dns> {
         if let Some(config) = self.config.as_ref().filter(|config| config.has_changed()) {
             match Dns::read(config.path()) {
@@ -120,13 +126,14 @@ impl Dns {
             return Err(ResolverError("no name server is given".to_owned()));
         }
         let search = config.search().to_vec();
+        let servers = config.name_servers().iter().map(address_of).collect();
         // The hosts file and the search list are ours.
         options.use_hosts_file = ResolveHosts::Never;
         let resolver = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
             .with_options(options)
             .build()
             .map_err(|error| ResolverError(error.to_string()))?;
-        Ok(Self { resolver, search, cache: Cache::default() })
+        Ok(Self { resolver, search, servers, cache: Cache::default() })
     }
 
     /// Asks for `name` as it is; one without a dot first with each name of the search list.
@@ -151,6 +158,12 @@ impl Dns {
     async fn ask(&self, absolute: Name, name: &str) -> Result<LookupIp, ResolveError> {
         self.resolver.lookup_ip(absolute).await.map_err(|error| classify(name.to_owned(), &error))
     }
+}
+
+/// Where a name server takes datagrams.
+fn address_of(server: &NameServerConfig) -> SocketAddr {
+    let port = server.connections.first().map_or(53, |connection| connection.port);
+    SocketAddr::new(server.ip, port)
 }
 
 fn servers_config(servers: &[SocketAddr]) -> ResolverConfig {

@@ -35,6 +35,12 @@ pub enum Phase {
     Output,
     /// Waiting for a program's end.
     Exit,
+    /// Waiting for bytes of a connection.
+    Read,
+    /// Writing to a connection.
+    Write,
+    /// Waiting for the reply to a datagram.
+    Reply,
 }
 
 impl Phase {
@@ -54,6 +60,9 @@ impl Phase {
             Self::Input => "input",
             Self::Output => "output",
             Self::Exit => "exit",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Reply => "reply",
         }
     }
 }
@@ -116,9 +125,11 @@ impl fmt::Display for Waiting {
             Phase::Version => write!(f, "waiting for the version line of {peer}")?,
             Phase::KeyExchange => write!(f, "in the key exchange with {peer}")?,
             Phase::Login => write!(f, "logging in to {peer}")?,
-            Phase::Input => write!(f, "writing to {peer}, which does not read")?,
+            Phase::Input | Phase::Write => write!(f, "writing to {peer}, which does not read")?,
             Phase::Output => write!(f, "waiting for output of {peer}")?,
             Phase::Exit => write!(f, "waiting for the end of {peer}")?,
+            Phase::Read => write!(f, "waiting for bytes from {peer}")?,
+            Phase::Reply => write!(f, "waiting for a reply from {peer}")?,
         }
         let mut before = " (";
         for (name, span) in [
@@ -219,7 +230,14 @@ impl Active {
                 return;
             }
             Phase::Login => &mut self.timings.login,
-            Phase::Request | Phase::Body | Phase::Input | Phase::Output | Phase::Exit => return,
+            Phase::Request
+            | Phase::Body
+            | Phase::Input
+            | Phase::Output
+            | Phase::Exit
+            | Phase::Read
+            | Phase::Write
+            | Phase::Reply => return,
         };
         *slot = Some(took);
     }

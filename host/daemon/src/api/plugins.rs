@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Api;
+use crate::app::FaultRecord;
 
 /// All plugins: those that serve, then those that did not load.
 #[derive(Debug, Serialize)]
@@ -39,6 +40,28 @@ struct PluginView {
     failure_threshold: Option<u32>,
     concurrency: Option<u32>,
     config_schema: Option<Value>,
+    /// What it did wrong since the host started: it trapped, looped, broke a limit.
+    faults: FaultsView,
+}
+
+/// The faults of a plugin. Its checks become `unknown` by them, never `unhealthy`.
+#[derive(Debug, Default, Serialize)]
+struct FaultsView {
+    count: u64,
+    in_a_row: u32,
+    last: Option<String>,
+    last_at: Option<String>,
+}
+
+impl From<FaultRecord> for FaultsView {
+    fn from(record: FaultRecord) -> Self {
+        Self {
+            count: record.count,
+            in_a_row: record.in_a_row,
+            last: Some(record.last),
+            last_at: record.last_at.map(|at| at.to_string()),
+        }
+    }
 }
 
 /// How often checks of a kind run.
@@ -50,11 +73,16 @@ struct IntervalView {
 }
 
 pub(crate) async fn list(State(api): State<Api>) -> Json<Plugins> {
-    Json(Plugins { plugins: api.catalog.list().into_iter().map(PluginView::from).collect() })
+    let faults = api.monitor.prober().faults();
+    let view = |info: PluginInfo| {
+        let of_kind = faults.of(&info.name).map(FaultsView::from).unwrap_or_default();
+        PluginView::new(info, of_kind)
+    };
+    Json(Plugins { plugins: api.catalog.list().into_iter().map(view).collect() })
 }
 
-impl From<PluginInfo> for PluginView {
-    fn from(info: PluginInfo) -> Self {
+impl PluginView {
+    fn new(info: PluginInfo, faults: FaultsView) -> Self {
         let (state, error) = match info.state {
             PluginState::Ready => ("ready", None),
             PluginState::Failed(why) => ("failed", Some(why)),
@@ -83,6 +111,7 @@ impl From<PluginInfo> for PluginView {
             failure_threshold: manifest.map(|manifest| manifest.threshold),
             concurrency: manifest.and_then(|manifest| manifest.concurrency),
             config_schema: manifest.map(|manifest| manifest.config_schema.clone()),
+            faults,
             name: info.name,
         }
     }

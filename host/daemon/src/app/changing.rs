@@ -201,10 +201,9 @@ impl Saver {
         }
     }
 
-    /// Has schedule and healer see what a save changed, and probes off-cycle what the schedule
-    /// would not probe at once: checks that were reset (contract T7), new ones that are not
-    /// scheduled, and those of the kinds in `loaded`, whose plugin has come only now. Gives how
-    /// many.
+    /// Has schedule and healer see what a save changed, and probes off-cycle what nothing is known
+    /// of: checks that are new or were reset (contract T7), and those of the kinds in `loaded`,
+    /// whose plugin has come only now. Gives how many.
     pub(crate) async fn take_effect(
         &self,
         saved: &SaveReport,
@@ -222,16 +221,13 @@ impl Saver {
     async fn tell(&self, saved: &SaveReport, loaded: &[String]) -> Result<usize, StoreError> {
         let targets = self.store.targets().await?;
         let off_cycle: HashSet<&CheckId> = saved.off_cycle().collect();
-        let added: HashSet<&CheckId> = saved.added.iter().collect();
         let mut probed = 0;
         for stored in targets.iter().filter(|stored| stored.target.enabled) {
             for check in &stored.target.checks {
                 let record = stored.records.get(&check.name);
                 let last_attempt_at = record.and_then(|record| record.last_attempt_at);
                 let waited = last_attempt_at.is_none() && loaded.contains(&check.kind);
-                let id = stored.target.check_id(check);
-                let scheduled = added.contains(&id) && check.interval.is_some();
-                if waited || (off_cycle.contains(&id) && !scheduled) {
+                if waited || off_cycle.contains(&stored.target.check_id(check)) {
                     let seen = check_seen(&stored.target, check, last_attempt_at);
                     self.monitor.probe_saved(Arc::new(seen));
                     probed += 1;

@@ -47,6 +47,8 @@ pub struct Setup {
     pub commands: Commands,
     /// Most probes at once.
     pub concurrency: u32,
+    /// The one built-in plugin that is wanted. None: all.
+    pub only: Option<String>,
 }
 
 impl Setup {
@@ -65,6 +67,7 @@ impl Setup {
             engine_tls: config.containers.tls.clone(),
             commands: config.commands.iter().map(|(name, c)| (name.clone(), command(c))).collect(),
             concurrency: config.probes.concurrency,
+            only: None,
         }
     }
 
@@ -125,7 +128,11 @@ impl Kinds {
             .iter()
             .filter_map(|(name, settings)| Some((name.clone(), hexadecimal(&settings.sha256?))));
         let catalog = Catalog::new(Sandbox::new(options)?, pins.collect());
-        for builtin in BUILTIN {
+        // One that is asked for alone is all there is to compile, unless there is none such: then
+        // the answer tells what there is.
+        let alone = |name: &str| setup.only.as_ref().is_none_or(|only| only == name);
+        let any = BUILTIN.iter().any(|builtin| alone(builtin.name));
+        for builtin in BUILTIN.iter().filter(|builtin| !any || alone(builtin.name)) {
             let pinned = setup.settings.get(builtin.name).is_some_and(|s| s.sha256.is_some());
             match catalog.load_builtin(builtin.name, builtin.bytes).await {
                 Ok(_) => {}
@@ -142,6 +149,18 @@ impl Kinds {
         kinds.set_operator(setup);
         kinds.load_directory().await;
         Ok(kinds)
+    }
+
+    /// The plugins of a catalog that is filled already, as an author tries them: `allowed` is what
+    /// an operator would grant to `kind` besides what configs name.
+    pub(crate) fn of_catalog(catalog: Catalog, kind: &str, allowed: Vec<Pattern>) -> Self {
+        let operator = Operator { allowed, concurrency: None };
+        let operator = BTreeMap::from([(kind.to_owned(), operator)]);
+        Self {
+            catalog: Arc::new(catalog),
+            directory: None,
+            operator: RwLock::new(Arc::new(operator)),
+        }
     }
 
     /// Takes over what the operator says of each plugin now.

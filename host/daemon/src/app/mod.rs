@@ -2,6 +2,7 @@
 
 mod changing;
 mod error;
+mod faults;
 mod healing;
 mod housekeeping;
 mod kinds;
@@ -11,8 +12,10 @@ mod prober;
 mod reloading;
 mod saving;
 mod serving;
+mod usage;
 
 pub use error::AppError;
+pub(crate) use faults::{FaultRecord, Faults};
 pub use kinds::{Kinds, Setup};
 pub use listing::check_seen;
 pub use planning::Planned;
@@ -24,3 +27,4 @@ pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::{Host, store_options};
+pub(crate) use usage::Usage;

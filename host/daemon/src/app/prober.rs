@@ -5,13 +5,14 @@ use std::sync::Arc;
 use probehost_capability::{Call, CallResult, Capabilities, Run, Trace};
 use probehost_model::{Endpoint, Layer, Outcome, Plan, Reason};
 use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
-use probehost_monitor::{Evidence, LogLine, ProbeCall};
-use probehost_sandbox::CheckRequest;
+use probehost_monitor::{Clock, Evidence, LogLine, ProbeCall};
+use probehost_sandbox::{CheckRequest, Plugin, RunReport};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::planning::Plans;
-use super::{Kinds, Planned};
+use super::usage::{Usage, metered};
+use super::{Faults, Kinds, Planned};
 
 /// Runs probes in the sandbox.
 #[derive(Debug)]
@@ -19,19 +20,25 @@ pub struct SandboxProber {
     kinds: Arc<Kinds>,
     capabilities: Capabilities,
     plans: Plans,
+    faults: Faults,
 }
 
 impl SandboxProber {
     /// A prober for these plugins.
     #[must_use]
     pub fn new(kinds: Arc<Kinds>, capabilities: Capabilities) -> Self {
-        Self { kinds, capabilities, plans: Plans::default() }
+        Self { kinds, capabilities, plans: Plans::default(), faults: Faults::default() }
     }
 
     /// Why checks of a kind can't be probed, and what to do. None: they can.
     #[must_use]
     pub fn problem(&self, kind: &str) -> Option<String> {
         self.kinds.problem(kind)
+    }
+
+    /// What the plugins did wrong.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Makes every plan anew: what the operator allows has changed.
@@ -44,18 +51,25 @@ impl SandboxProber {
         let plugin = self.kinds.catalog().get(kind)?;
         Some(self.plans.get(&self.kinds, &plugin, config).await)
     }
-}
 
-impl Prober for SandboxProber {
-    fn concurrency(&self, kind: &str) -> Option<u32> {
-        self.kinds.concurrency(kind)
-    }
-
-    async fn probe(
+    /// Probes as [`Prober::probe`] does, and says what the run used: none when there was no run.
+    pub(crate) async fn probe_metered(
         &self,
         check: &CheckSeen,
         deadline: Instant,
         cancel: &CancellationToken,
+    ) -> Result<(Evidence, Option<Usage>), NoEvidence> {
+        let mut usage = None;
+        let evidence = self.run(check, deadline, cancel, Some(&mut usage)).await?;
+        Ok((evidence, usage))
+    }
+
+    async fn run(
+        &self,
+        check: &CheckSeen,
+        deadline: Instant,
+        cancel: &CancellationToken,
+        usage: Option<&mut Option<Usage>>,
     ) -> Result<Evidence, NoEvidence> {
         let Some(plugin) = self.kinds.catalog().get(&check.kind) else {
             let help = self.kinds.problem(&check.kind).unwrap_or_default();
@@ -88,8 +102,10 @@ impl Prober for SandboxProber {
         let report = tokio::select! {
             biased;
             () = cancel.cancelled() => return cancelled(met(&run)),
-            report = plugin.check(request) => report,
+            report = probed(&plugin, request, usage) => report,
         };
+        let fault = report.fault.as_ref().map(|fault| format!("{}: {fault}", plugin.title()));
+        self.faults.note(&check.kind, fault.as_deref(), Clock::System.now());
         let mut outcome = report.outcome;
         let Trace { calls, calls_dropped, log, log_dropped } = run.take_trace();
         let denied = denied(&calls);
@@ -119,6 +135,33 @@ impl Prober for SandboxProber {
             denied,
         })
     }
+}
+
+impl Prober for SandboxProber {
+    fn concurrency(&self, kind: &str) -> Option<u32> {
+        self.kinds.concurrency(kind)
+    }
+
+    async fn probe(
+        &self,
+        check: &CheckSeen,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Evidence, NoEvidence> {
+        self.run(check, deadline, cancel, None).await
+    }
+}
+
+/// Runs the check, and notes what it used where that is asked for.
+async fn probed(
+    plugin: &Plugin,
+    request: CheckRequest<'_>,
+    usage: Option<&mut Option<Usage>>,
+) -> RunReport {
+    let Some(usage) = usage else { return plugin.check(request).await };
+    let (report, cpu) = metered(plugin.check(request)).await;
+    *usage = Some(Usage { cpu, memory: report.stats.memory, fault: report.fault.is_some() });
+    report
 }
 
 /// The layers that a check speaks of, by what it reaches.
@@ -164,6 +207,10 @@ fn met(run: &Run) -> String {
     }
 }
 
+/// Most calls of one run that were not granted and have an audit row of their own: a plugin that
+/// tries every door must not flood the audit.
+const MOST_DENIED: usize = 16;
+
 /// The calls that were not granted, once each.
 fn denied(calls: &[Call]) -> Vec<String> {
     let mut denied = Vec::new();
@@ -174,6 +221,11 @@ fn denied(calls: &[Call]) -> Vec<String> {
                 denied.push(text);
             }
         }
+    }
+    let more = denied.len().saturating_sub(MOST_DENIED);
+    if more > 0 {
+        denied.truncate(MOST_DENIED);
+        denied.push(format!("{more} further calls were not granted"));
     }
     denied
 }

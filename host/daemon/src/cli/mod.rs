@@ -2,8 +2,11 @@
 
 mod check_config;
 mod grants;
+mod machine;
+mod plugin;
 mod probe;
 mod serve;
+mod shown;
 mod ssh_fingerprint;
 mod status;
 mod table;
@@ -49,6 +52,9 @@ enum Command {
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
     /// Nagios and Icinga expect of a check.
     Probe(Box<probe::ProbeArgs>),
+    /// Write a plugin of your own: make a project, build it, try it, look at it, check it.
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
     /// Show the host keys that an SSH server offers, to be pinned in a check's config.
     ///
     /// Nothing vouches for them: compare them with what the server itself says before you pin one.
@@ -80,6 +86,7 @@ pub(crate) fn run() -> ExitCode {
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
         Command::Grants(args) => runtime.block_on(grants::grants(args)),
         Command::Probe(args) => runtime.block_on(probe::probe(*args)),
+        Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),
     };

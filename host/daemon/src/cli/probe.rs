@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use probehost_capability::process::Command;
-use probehost_config::PluginSettings;
-use probehost_model::{CheckId, Measurement, Outcome, Thresholds, Timestamp, Unit};
 use probehost_monitor::Evidence;
-use probehost_monitor::ports::{CheckSeen, NoEvidence, Prober};
-use serde_json::{Map, Value, json};
+use probehost_monitor::ports::{NoEvidence, Prober};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::USAGE;
+use super::machine::{self, MachineArgs, seconds};
+use super::shown::{Shown, exit_code};
 use crate::app::{AppError, Kinds, Setup};
 
 #[derive(Debug, Args)]
@@ -29,30 +28,8 @@ pub(crate) struct ProbeArgs {
     /// Where further plugins (*.wasm) are.
     #[arg(long, value_name = "DIR")]
     plugins: Option<PathBuf>,
-    /// A PEM file of certificates to trust, besides the system's. Can be given again.
-    #[arg(long = "ca-file", value_name = "FILE")]
-    ca_files: Vec<PathBuf>,
-    /// The file of known hosts by which SSH jump hosts are verified, and to which new ones are
-    /// added. Without it, ~/.ssh/known_hosts.
-    #[arg(long = "known-hosts", value_name = "FILE")]
-    known_hosts: Option<PathBuf>,
-    /// A folder with one file for each secret. They are looked for in the environment too, as
-    /// PROBEHOST_SECRET_NAME.
-    #[arg(long, value_name = "DIR")]
-    secrets: Option<PathBuf>,
-    /// A file of secrets, name = "text" in TOML. Nobody but its owner may use it.
-    #[arg(long = "secrets-file", value_name = "FILE")]
-    secrets_file: Option<PathBuf>,
-    /// The address of the container engine. Without it, Docker's usual socket.
-    #[arg(long, value_name = "unix:///PATH or tcp://HOST:PORT")]
-    engine: Option<String>,
-    /// A folder with ca.pem, cert.pem and key.pem, for TLS with an engine on a TCP port.
-    #[arg(long = "engine-tls", value_name = "DIR")]
-    engine_tls: Option<PathBuf>,
-    /// A program that the plugin may talk to, by the name that the config gives: its words as a
-    /// JSON list. Can be given again.
-    #[arg(long = "command", value_name = "NAME=[\"PROGRAM\",…]", value_parser = command)]
-    commands: Vec<(String, Command)>,
+    #[command(flatten)]
+    machine: MachineArgs,
     /// The deadline in seconds. Without it, the kind's own.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -61,38 +38,16 @@ pub(crate) struct ProbeArgs {
     json: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a time; give seconds, more than 0: 2.5");
-    let seconds = text.parse::<f64>().map_err(|_| wrong())?;
-    let time = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
-    if time.is_zero() { Err(wrong()) } else { Ok(time) }
-}
-
-/// `NAME=["PROGRAM","ARGUMENT"]`
-fn command(text: &str) -> Result<(String, Command), String> {
-    let like = "write NAME=[\"PROGRAM\",\"ARGUMENT\"]";
-    let (name, words) = text.split_once('=').ok_or(like)?;
-    let argv: Vec<String> =
-        serde_json::from_str(words).map_err(|error| format!("{error}; {like}"))?;
-    if argv.is_empty() {
-        return Err(like.to_owned());
-    }
-    Ok((name.to_owned(), Command { argv, env: Vec::new(), cwd: None }))
-}
-
 pub(crate) async fn probe(args: ProbeArgs) -> ExitCode {
     match run(&args).await {
         Ok((title, took, evidence)) => {
+            let shown = Shown { title: &title, took, evidence: &evidence };
             if args.json {
-                println!("{}", as_json(&title, took, &evidence));
+                println!("{}", shown.json());
             } else {
-                print!("{}", as_text(&title, took, &evidence));
+                print!("{}", shown.text(&[], false));
             }
-            ExitCode::from(match evidence.outcome {
-                Outcome::Pass => 0,
-                Outcome::Fail(_) => 2,
-                Outcome::Inconclusive { .. } => 3,
-            })
+            exit_code(&evidence.outcome)
         }
         Err(message) => {
             eprintln!("probehost: {message}");
@@ -104,16 +59,8 @@ pub(crate) async fn probe(args: ProbeArgs) -> ExitCode {
 async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
     let setup = Setup {
         directory: args.plugins.clone(),
-        root_files: args.ca_files.clone(),
-        known_hosts: args.known_hosts.clone(),
-        secrets: args.secrets.clone(),
-        secrets_file: args.secrets_file.clone(),
-        engine: args.engine.clone(),
-        engine_tls: args.engine_tls.clone(),
-        commands: args.commands.iter().cloned().collect(),
-        settings: std::iter::empty::<(String, PluginSettings)>().collect(),
-        concurrency: 1,
-        cache: None,
+        only: Some(args.kind.clone()),
+        ..args.machine.setup()
     };
     let told = |error: AppError| error.to_string();
     let kinds = Arc::new(Kinds::load(&setup).await.map_err(told)?);
@@ -123,18 +70,7 @@ async fn run(args: &ProbeArgs) -> Result<(String, Duration, Evidence), String> {
     let config = config(&args.config, &plugin.manifest().config_schema)?;
     let timeout = args.timeout.unwrap_or(plugin.manifest().timeout);
     let prober = Arc::new(Arc::clone(&kinds).prober(&setup).map_err(told)?);
-    let check = CheckSeen {
-        id: CheckId::new("command-line", &args.kind),
-        target_name: args.kind.clone(),
-        kind: args.kind.clone(),
-        config: config.to_string().into(),
-        interval: None,
-        timeout,
-        thresholds: Thresholds { failure: 1, inconclusive: 1 },
-        seen_updated_at: Timestamp::from_micros(0),
-        managed: false,
-        last_attempt_at: None,
-    };
+    let check = machine::check(&args.kind, &config, timeout);
     let began = Instant::now();
     let cancel = CancellationToken::new();
     let evidence =
@@ -193,73 +129,10 @@ fn wants_text(schema: &Value, value: &str) -> bool {
     }
 }
 
-fn as_text(title: &str, took: Duration, evidence: &Evidence) -> String {
-    let verdict = match &evidence.outcome {
-        Outcome::Pass => "PASS".to_owned(),
-        Outcome::Fail(failure) => format!("FAIL {}: {}", failure.reason, failure.message()),
-        Outcome::Inconclusive { error } => format!("INCONCLUSIVE: {error}"),
-    };
-    let mut text = format!("{title}  {}\n{verdict}\n", evidence.subject);
-    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<18} {value}\n"));
-    for measurement in &evidence.measurements {
-        line(&measurement.name, value(measurement));
-    }
-    line("took", milliseconds(took.as_secs_f64()));
-    if !evidence.calls.is_empty() {
-        text.push_str("calls\n");
-    }
-    for call in &evidence.calls {
-        let (at, took) = (milliseconds(call.start), milliseconds(call.took));
-        text.push_str(&format!(
-            "  at {at}, {took}: {} {}: {}\n",
-            call.capability, call.what, call.result
-        ));
-    }
-    if !evidence.log.is_empty() {
-        text.push_str("log\n");
-    }
-    for entry in &evidence.log {
-        text.push_str(&format!("  {:<5} {}\n", entry.level, entry.message));
-    }
-    text
-}
-
-fn milliseconds(seconds: f64) -> String {
-    format!("{:.1} ms", seconds * 1e3)
-}
-
-fn value(measurement: &Measurement) -> String {
-    let value = measurement.value;
-    match measurement.unit {
-        Unit::Number => format!("{value}"),
-        Unit::Seconds => milliseconds(value),
-        Unit::Bytes => format!("{value} bytes"),
-        Unit::Days => format!("{value:.1} days"),
-        Unit::Ratio => format!("{:.1} %", value * 100.0),
-    }
-}
-
-fn as_json(title: &str, took: Duration, evidence: &Evidence) -> Value {
-    let (reason, message) = match &evidence.outcome {
-        Outcome::Pass => (None, ""),
-        Outcome::Fail(failure) => (Some(failure.reason), failure.message()),
-        Outcome::Inconclusive { error } => (None, error.as_str()),
-    };
-    json!({
-        "plugin": title,
-        "subject": evidence.subject,
-        "outcome": evidence.outcome.as_str(),
-        "reason": reason,
-        "message": message,
-        "took_seconds": took.as_secs_f64(),
-        "measurements": evidence.measurements,
-        "calls": evidence.calls,
-        "log": evidence.log,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn words(words: &[&str]) -> Result<Value, String> {
@@ -292,14 +165,5 @@ mod tests {
         assert!(words(&["url"]).unwrap_err().contains("key=value"));
         assert!(words(&["=x"]).unwrap_err().contains("key=value"));
         assert!(words(&["url=x", "url.y=1"]).unwrap_err().contains("url.y"));
-    }
-
-    /// P10: a timeout that is none is refused.
-    #[test]
-    fn a_timeout_is_more_than_nothing() {
-        assert_eq!(seconds("2.5"), Ok(Duration::from_millis(2500)));
-        for wrong in ["0", "-1", "NaN", "soon", "1e30"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -77,6 +77,7 @@ pub fn seen(stored: &StoredTarget) -> Vec<CheckSeen> {
         timeout: check.timeout,
         thresholds: check.thresholds,
         seen_updated_at: target.updated_at,
+        managed: true,
         last_attempt_at: records.get(&check.name).and_then(|record| record.last_attempt_at),
     };
     target.checks.iter().map(seen).collect()

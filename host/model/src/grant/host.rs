@@ -21,6 +21,11 @@ impl Host {
             let address: Ipv6Addr = bare.parse().ok()?;
             return Some(Self::Ip(IpAddr::V6(address).to_canonical()));
         }
+        // In a URL `ex%61mple` is `example`; to whoever resolves names it is another name. What has
+        // come through a URL has no percent sign left.
+        if text.contains('%') {
+            return None;
+        }
         match url::Host::parse(text).ok()? {
             url::Host::Domain(name) => {
                 let name = name.strip_suffix('.').unwrap_or(&name);

@@ -88,7 +88,10 @@ impl Grants {
         self.named.iter().any(|endpoint| match endpoint {
             Endpoint::Http(origin) => origin.host == name,
             Endpoint::Tcp { host, .. } | Endpoint::Dns(host) => *host == name,
-            Endpoint::Ssh { .. } | Endpoint::Container(_) | Endpoint::Process(_) => false,
+            Endpoint::Udp { .. }
+            | Endpoint::Ssh { .. }
+            | Endpoint::Container(_)
+            | Endpoint::Process(_) => false,
         }) || self.allowed.iter().any(|pattern| pattern.allows_name(&name))
     }
 
@@ -160,6 +163,7 @@ fn normal(endpoint: Endpoint) -> Endpoint {
     match endpoint {
         Endpoint::Http(origin) => Endpoint::Http(Origin { host: fix(origin.host), ..origin }),
         Endpoint::Tcp { host, port } => Endpoint::Tcp { host: fix(host), port },
+        Endpoint::Udp { host, port } => Endpoint::Udp { host: fix(host), port },
         Endpoint::Ssh { host, port } => Endpoint::Ssh { host: fix(host), port },
         Endpoint::Dns(name) => Endpoint::Dns(fix(name)),
         other @ (Endpoint::Container(_) | Endpoint::Process(_)) => other,
@@ -174,6 +178,7 @@ fn with_host(endpoint: &Endpoint, address: IpAddr) -> Endpoint {
             Endpoint::Http(Origin { scheme: origin.scheme, host, port: origin.port })
         }
         Endpoint::Tcp { port, .. } => Endpoint::Tcp { host, port: *port },
+        Endpoint::Udp { port, .. } => Endpoint::Udp { host, port: *port },
         Endpoint::Ssh { port, .. } => Endpoint::Ssh { host, port: *port },
         other @ (Endpoint::Container(_) | Endpoint::Process(_) | Endpoint::Dns(_)) => other.clone(),
     }

@@ -17,7 +17,7 @@ use crate::Endpoint;
 pub fn named_in(config: &Value, endpoint: &Endpoint) -> bool {
     let (host, port, default) = match endpoint {
         Endpoint::Http(origin) => (&origin.host, origin.port, Some(origin.scheme.default_port())),
-        Endpoint::Tcp { host, port } => (host, *port, None),
+        Endpoint::Tcp { host, port } | Endpoint::Udp { host, port } => (host, *port, None),
         Endpoint::Ssh { host, port } => (host, *port, Some(22)),
         Endpoint::Container(name) | Endpoint::Process(name) => {
             return any(config, &mut |value| value.as_str() == Some(name));

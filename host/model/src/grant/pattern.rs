@@ -15,8 +15,8 @@ pub use parse::PatternError;
 
 /// Endpoints that the operator lets a plugin reach.
 ///
-/// - `scheme://host:port`, where the scheme is `http`, `https`, `tcp`, `ssh` or `*`; the host
-///   a name, `*.suffix` (one or more labels before the suffix), `*`, an IP address (IPv6 in
+/// - `scheme://host:port`, where the scheme is `http`, `https`, `tcp`, `udp`, `ssh` or `*`; the
+///   host a name, `*.suffix` (one or more labels before the suffix), `*`, an IP address (IPv6 in
 ///   brackets) or a network (`10.0.0.0/8`, `[fd00::/8]`); the port a number, a range
 ///   `8000-8999` or `*`. `http` and `https` may leave the port out and mean their default.
 /// - `container:NAME`, `process:NAME`, where `*` stands for every name.
@@ -40,6 +40,7 @@ enum SchemeRule {
     Any,
     Http(Scheme),
     Tcp,
+    Udp,
     Ssh,
 }
 
@@ -72,6 +73,7 @@ impl Pattern {
         let (scheme, host, port) = match endpoint {
             Endpoint::Http(origin) => (SchemeRule::Http(origin.scheme), &origin.host, origin.port),
             Endpoint::Tcp { host, port } => (SchemeRule::Tcp, host, *port),
+            Endpoint::Udp { host, port } => (SchemeRule::Udp, host, *port),
             Endpoint::Ssh { host, port } => (SchemeRule::Ssh, host, *port),
             Endpoint::Container(name) => {
                 return matches!(&self.0, Rule::Container(rule) if rule.matches(name));
@@ -90,7 +92,9 @@ impl Pattern {
     /// Whether it grants the DNS name, or connections or requests to it at some port.
     pub(super) fn allows_name(&self, name: &str) -> bool {
         match &self.0 {
-            Rule::Net { scheme, host, .. } => *scheme != SchemeRule::Ssh && host.matches(name),
+            Rule::Net { scheme, host, .. } => {
+                !matches!(scheme, SchemeRule::Ssh | SchemeRule::Udp) && host.matches(name)
+            }
             Rule::Dns(rule) => rule.matches(name),
             Rule::Container(_) | Rule::Process(_) => false,
         }
@@ -185,6 +189,7 @@ impl fmt::Display for Pattern {
                     SchemeRule::Any => "*",
                     SchemeRule::Http(scheme) => scheme.as_str(),
                     SchemeRule::Tcp => "tcp",
+                    SchemeRule::Udp => "udp",
                     SchemeRule::Ssh => "ssh",
                 };
                 write!(f, "{scheme}://{host}:{port}")

@@ -27,6 +27,10 @@ fn endpoint(text: &str) -> Endpoint {
             let (host, port) = host_port(&rest[2..]);
             Endpoint::Tcp { host, port }
         }
+        ("udp", rest) => {
+            let (host, port) = host_port(&rest[2..]);
+            Endpoint::Udp { host, port }
+        }
         ("ssh", rest) => {
             let (host, port) = host_port(&rest[2..]);
             Endpoint::Ssh { host, port }
@@ -59,6 +63,15 @@ fn patterns_match() {
         ("tcp://db:8000-8999", "tcp://db:8999", "tcp://db:7999"),
         ("tcp://db:*", "tcp://db:1", "tcp://dbx:1"),
         ("*://db:*", "ssh://db:22", "container:db"),
+        ("*://db:*", "udp://db:53", "dns:db"),
+        ("udp://*.internal:53", "udp://ns1.internal:53", "tcp://ns1.internal:53"),
+        ("udp://ntp.example:123", "udp://NTP.example.:123", "udp://ntp.example:124"),
+        ("udp://10.0.0.0/8:100-200", "udp://10.9.9.9:161", "udp://11.0.0.1:161"),
+        ("udp://[2001:db8::1]:53", "udp://2001:db8:0::1:53", "udp://2001:db8::2:53"),
+        ("tcp://ns1:53", "tcp://ns1:53", "udp://ns1:53"),
+        ("tcp://example.com:1", "tcp://example.com:1", "tcp://ex%61mple.com:1"),
+        ("tcp://*.internal:1", "tcp://a.internal:1", "tcp://a%2einternal:1"),
+        ("dns:example.com", "dns:example.com", "dns:ex%61mple.com"),
         ("ssh://10.1.2.3:22", "ssh://10.1.2.3:22", "ssh://10.1.2.4:22"),
         ("ssh://10.1.2.3:22", "ssh://::ffff:10.1.2.3:22", "ssh://host:22"),
         ("tcp://[2001:db8::1]:1", "tcp://2001:db8:0:0::1:1", "tcp://2001:db8::2:1"),
@@ -83,6 +96,46 @@ fn patterns_match() {
     }
 }
 
+/// The rows of the table of `docs/grants.md` whose head begins so: their cells, without the
+/// backquotes.
+fn rows(head: &str) -> Vec<[String; 3]> {
+    const PAGE: &str = include_str!("../../../../docs/grants.md");
+    let table = PAGE.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    table
+        .take_while(|line| line.starts_with('|'))
+        .filter(|line| !line.starts_with("| **"))
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split(" | ").map(str::trim);
+            [(); 3].map(|()| cells.next().unwrap().trim_matches(['|', ' ', '`']).to_owned())
+        })
+        .collect()
+}
+
+/// G2: the page for operators is right, row by row.
+#[test]
+fn the_page_is_right() {
+    let table = rows("| grant | reaches");
+    assert!(table.len() > 20, "{table:?}");
+    for [grant, yes, no] in table {
+        let pattern: Pattern = grant.parse().unwrap();
+        assert!(pattern.matches(&endpoint(&yes)), "{grant} must grant {yes}");
+        assert!(!pattern.matches(&endpoint(&no)), "{grant} must not grant {no}");
+    }
+}
+
+/// G3: what the page says of where a name leads.
+#[test]
+fn the_page_is_right_about_addresses() {
+    let table = rows("| grant | a name that leads to");
+    assert!(table.len() > 10, "{table:?}");
+    for [grant, address, dialled] in table {
+        let grants = Grants::new([], vec![grant.parse().unwrap()]);
+        let asked = endpoint("http://name.example:80");
+        let admitted = grants.admits_address(&asked, address.parse().unwrap());
+        assert_eq!(admitted.is_ok(), dialled == "yes", "{grant} {address}");
+    }
+}
+
 /// Each error says what is wrong, and the example in it is right.
 #[test]
 fn errors_show_a_right_example() {
@@ -95,6 +148,7 @@ fn errors_show_a_right_example() {
         ("https://", "no valid host"),
         ("https://exa mple.com", "no valid host"),
         ("https://ex*mple.com", "no valid host"),
+        ("https://ex%61mple.com", "no valid host"),
         ("https://*.*.com", "no valid host"),
         ("https://*.10.0.0.1", "no valid host"),
         ("https://::1", "no valid host"),
@@ -105,6 +159,8 @@ fn errors_show_a_right_example() {
         ("https://example.com:443/health", "goes on after host and port"),
         ("https://user@example.com", "goes on after host and port"),
         ("tcp://db", "tcp has no default"),
+        ("udp://db", "udp has no default"),
+        ("udp://db:0", "no valid port"),
         ("ssh://db", "ssh has no default"),
         ("*://db", "any scheme has no default"),
         ("tcp://db:", "no valid port"),
@@ -152,6 +208,13 @@ fn configs_name_endpoints() {
         (json!({"at": "2001:db8::1", "p": 7}), "tcp://2001:db8:0::1:7", true),
         (json!({"url": "http://[::1]:8080/"}), "http://::1:8080", true),
         (json!({"url": "http://2130706433/"}), "http://127.0.0.1:80", true),
+        (json!({"url": "http://ex%61mple.com"}), "http://example.com:80", true),
+        (json!({"at": "example.com:1"}), "tcp://ex%61mple.com:1", false),
+        (json!({"at": "ex%61mple.com:1"}), "tcp://ex%61mple.com:1", false),
+        (json!({"at": "ns1:53"}), "udp://ns1:53", true),
+        (json!({"at": "ns1:53"}), "udp://ns1:54", false),
+        (json!({"at": "ns1"}), "udp://ns1:53", false),
+        (json!({"host": "ns1", "port": 53}), "udp://ns1:53", true),
         (json!({"host": "bastion"}), "ssh://bastion:22", true),
         (json!({"host": "bastion"}), "ssh://bastion:2222", false),
         (json!({"url": "ssh://git.example.com"}), "ssh://git.example.com:22", true),
@@ -246,7 +309,8 @@ fn special_addresses_need_a_literal_grant() {
         "2002:e000:1::",
     ] {
         let ip: IpAddr = address.parse().unwrap();
-        for asked in ["http://example.com:80".to_owned(), format!("http://{address}:80")] {
+        let asked = ["http://example.com:80", "udp://example.com:80"].map(str::to_owned);
+        for asked in asked.into_iter().chain([format!("http://{address}:80")]) {
             let asked = endpoint(&asked);
             assert!(wide.allows(&asked));
             let refused = wide.admits_address(&asked, ip).unwrap_err();
@@ -305,6 +369,10 @@ fn grant_lines_are_toml() {
     assert_eq!(
         grant_line("x", &Endpoint::Container("a\"]\nb\\".to_owned())),
         "allow = [\"container:a\\\"]\\u000Ab\\\\\"] under [plugins.x]"
+    );
+    assert_eq!(
+        grant_line("dns-answer", &endpoint("udp://::1:53")),
+        "allow = [\"udp://[::1]:53\"] under [plugins.dns-answer]"
     );
     assert_eq!(
         grant_line("odd name", &endpoint("tcp://::1:22")),

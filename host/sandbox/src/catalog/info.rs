@@ -49,6 +49,8 @@ pub struct PluginInfo {
     pub size: Option<u64>,
     /// What the SDK it was built with wrote of itself: `sdk=0.1.0;wit=1.0.0`.
     pub sdk: Option<String>,
+    /// The version of the plugin contract that it was built for; none when it failed.
+    pub contract: Option<String>,
     /// The capabilities it can use: `http`, `log`.
     pub imports: Vec<String>,
     /// What it says of itself; none when it failed.

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
 use wasmtime::component::Component;
 
-use crate::inspect::inspect;
+use crate::inspect::{Inspected, inspect};
 use crate::interfaces;
 use crate::load_error::LoadError;
 use crate::manifest::Manifest;
@@ -23,6 +23,7 @@ use crate::v1::Ready;
 pub(super) struct Fresh {
     pub(super) plugin: Plugin,
     pub(super) sdk: Option<String>,
+    pub(super) contract: String,
     pub(super) imports: Vec<String>,
     pub(super) compile_time: Duration,
 }
@@ -63,7 +64,7 @@ pub(super) async fn load(
 ) -> Result<Fresh, LoadError> {
     let started = Instant::now();
     let limit = sandbox.options().compile_time;
-    let (ready, sdk, imports) = match tokio::time::timeout(limit, compile(sandbox, bytes)).await {
+    let (ready, inspected) = match tokio::time::timeout(limit, compile(sandbox, bytes)).await {
         Ok(compiled) => compiled?,
         Err(_) => return Err(LoadError::CompileTime(limit)),
     };
@@ -78,10 +79,19 @@ pub(super) async fn load(
         });
     }
     let loaded = Loaded { sandbox: sandbox.clone(), ready, manifest };
-    Ok(Fresh { plugin: Plugin(Arc::new(loaded)), sdk, imports, compile_time })
+    let imports = inspected.imports.iter().filter_map(|import| interfaces::capability(import));
+    let mut imports: Vec<_> = imports.map(str::to_owned).collect();
+    imports.sort();
+    Ok(Fresh {
+        plugin: Plugin(Arc::new(loaded)),
+        sdk: inspected.sdk,
+        contract: inspected.contract,
+        imports,
+        compile_time,
+    })
 }
 
-type Compiled = (Ready, Option<String>, Vec<String>);
+type Compiled = (Ready, Inspected);
 
 /// Compiles on a thread of its own: it takes seconds of computing when a plugin is large, and the
 /// compiler can't be stopped. Past the limit the thread goes on for nobody until it is done, and a
@@ -110,8 +120,5 @@ fn compile_now(sandbox: &Sandbox, bytes: &[u8]) -> Result<Compiled, LoadError> {
     component.initialize_copy_on_write_image().map_err(failed)?;
     let ready = Ready::link(sandbox.linker(), &component)
         .map_err(|error| LoadError::Interface(vec![interfaces::unlinked(&format!("{error:#}"))]))?;
-    let imports = inspected.imports.iter().filter_map(|import| interfaces::capability(import));
-    let mut imports: Vec<_> = imports.map(str::to_owned).collect();
-    imports.sort();
-    Ok((ready, inspected.sdk, imports))
+    Ok((ready, inspected))
 }

@@ -140,6 +140,24 @@ impl Catalog {
         Ok(changes)
     }
 
+    /// Loads one file, whatever its name, even when it holds what it held before.
+    ///
+    /// # Errors
+    /// Says what is wrong with it; what served before serves on.
+    pub async fn load_one(&self, path: &Path) -> Result<PluginInfo, LoadError> {
+        let _one = self.loading.lock().await;
+        let bytes = load::read(path, self.sandbox.options().file_size)?;
+        let sha256 = load::sha256(&bytes);
+        let mut info = PluginInfo::unread("", Source::File(path.to_owned()));
+        info.size = u64::try_from(bytes.len()).ok();
+        info.sha256 = Some(sha256.clone());
+        let fresh = load::load(&self.sandbox, bytes.into(), &sha256, &self.pins).await?;
+        let entry = Entry::new(fresh, info);
+        let info = entry.info.clone();
+        self.serve(entry)?;
+        Ok(info)
+    }
+
     /// Lets go of what came from files that are not there any more.
     fn forget(&self, paths: &BTreeSet<PathBuf>, changes: &mut Changes) {
         let gone = |source: &Source| matches!(source, Source::File(path) if !paths.contains(path));
@@ -223,6 +241,7 @@ impl Entry {
         info.name.clone_from(&manifest.name);
         info.version = Some(manifest.version.to_string());
         info.sdk = fresh.sdk;
+        info.contract = Some(fresh.contract);
         info.imports = fresh.imports;
         info.manifest = Some(manifest.clone());
         info.state = PluginState::Ready;
@@ -241,6 +260,7 @@ impl PluginInfo {
             sha256: None,
             size: None,
             sdk: None,
+            contract: None,
             imports: Vec::new(),
             manifest: None,
             state: PluginState::Ready,

@@ -68,7 +68,9 @@ pub(crate) fn plan(plan: wit::Plan, limit: usize) -> Result<Plan, Fault> {
 fn text_size(endpoint: &wit::Endpoint) -> usize {
     match endpoint {
         wit::Endpoint::Http(origin) => origin.host.len(),
-        wit::Endpoint::Tcp(address) | wit::Endpoint::Ssh(address) => address.host.len(),
+        wit::Endpoint::Tcp(address) | wit::Endpoint::Udp(address) | wit::Endpoint::Ssh(address) => {
+            address.host.len()
+        }
         wit::Endpoint::Container(name)
         | wit::Endpoint::Process(name)
         | wit::Endpoint::Dns(name) => name.len(),
@@ -86,6 +88,7 @@ fn endpoint(endpoint: wit::Endpoint) -> Result<Endpoint, String> {
             port: port(origin.port)?,
         }),
         wit::Endpoint::Tcp(to) => Endpoint::Tcp { host: host(&to.host)?, port: port(to.port)? },
+        wit::Endpoint::Udp(to) => Endpoint::Udp { host: host(&to.host)?, port: port(to.port)? },
         wit::Endpoint::Ssh(to) => Endpoint::Ssh { host: host(&to.host)?, port: port(to.port)? },
         wit::Endpoint::Container(text) => Endpoint::Container(name(text)?),
         wit::Endpoint::Process(text) => Endpoint::Process(name(text)?),
@@ -225,10 +228,11 @@ mod tests {
     #[test]
     fn good_plans_come_through() {
         let tcp = wit::Endpoint::Tcp(wit::Address { host: "::1".into(), port: 22 });
-        let planned = planned(" Web ", vec![http("Example.COM", 443), tcp]).unwrap();
+        let udp = wit::Endpoint::Udp(wit::Address { host: "NS1".into(), port: 53 });
+        let planned = planned(" Web ", vec![http("Example.COM", 443), tcp, udp]).unwrap();
         assert_eq!(planned.subject, "Web");
         let shown: Vec<_> = planned.endpoints.iter().map(ToString::to_string).collect();
-        assert_eq!(shown, ["https://example.com:443", "tcp://[::1]:22"]);
+        assert_eq!(shown, ["https://example.com:443", "tcp://[::1]:22", "udp://ns1:53"]);
         assert!(self::planned("x", vec![http("a", 1); MAX_ENDPOINTS]).is_ok());
     }
 

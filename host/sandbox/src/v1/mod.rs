@@ -2,10 +2,13 @@
 
 mod container;
 mod convert;
+mod dns;
 mod http;
 mod log;
 mod process;
 mod ssh;
+mod tcp;
+mod udp;
 
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower,
@@ -28,14 +31,18 @@ mod bindings {
         world: "plugin",
         imports: {
             "probehost:plugin/container.inspect": async,
+            "probehost:plugin/dns.query": async,
             "probehost:plugin/http": async,
             "probehost:plugin/process": async,
             "probehost:plugin/ssh.handshake": async,
+            "probehost:plugin/tcp": async,
+            "probehost:plugin/udp.exchange": async,
         },
         exports: { default: async },
         with: {
             "probehost:plugin/http.body": probehost_capability::http::Body,
             "probehost:plugin/process.child": probehost_capability::process::Child,
+            "probehost:plugin/tcp.connection": probehost_capability::tcp::Connection,
         },
     });
 }

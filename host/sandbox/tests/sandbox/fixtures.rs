@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use probehost_capability::CallResult;
-use probehost_model::{Outcome, Reason};
+use probehost_model::{Endpoint, Outcome, Reason};
 use probehost_sandbox::{Fault, LoadError, PlanError};
+use probehost_test_support::dns::{Data, Zone};
+use probehost_test_support::udp::UdpServer;
 use probehost_test_support::upstream::{Response, Script, Step, Upstream};
 use probehost_test_support::wait::eventually;
 
@@ -34,6 +36,42 @@ macro_rules! test {
 }
 
 test! {
+    /// G2: datagrams and DNS questions are made, each with its own grants, and are in the trace.
+    async fn asks_and_sends() {
+        let zone = Zone::default()
+            .with("two.example", 60, Data::A([192, 0, 2, 1].into()))
+            .with("two.example", 60, Data::A([192, 0, 2, 2].into()));
+        let (dns, udp) = (zone.serve(), UdpServer::echo());
+        let config = format!(
+            r#"{{"name":"two.example","host":"127.0.0.1","dns":{},"udp":{},"text":"hello"}}"#,
+            dns.address().port(),
+            udp.address().port(),
+        );
+        let plugin = load("asks_and_sends").await;
+        let probed = probe(&plugin, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!((probed.measured("addresses"), probed.measured("reply")), (Some(2.0), Some(5.0)));
+        assert_eq!(probed.lines(), ["NOERROR", "192.0.2.1", "192.0.2.2"]);
+        let calls: Vec<_> = probed.trace.calls.iter().map(|call| call.capability).collect();
+        assert_eq!(calls, ["dns", "udp"]);
+        // The name's grant alone does not reach the name server.
+        let name = Endpoint::Dns("two.example".to_owned());
+        let denied = probe_with(&plugin, &config, vec![name], AMPLE).await;
+        let Outcome::Fail(failure) = denied.report.outcome else { panic!("{denied:?}") };
+        assert_eq!(failure.reason, Reason::Config);
+        assert!(failure.message().contains("allow = [\"udp://127.0.0.1:"), "{failure:?}");
+        // P3: silence is the target's.
+        let silent = UdpServer::silent();
+        let config = config.replace(&format!("\"udp\":{}", udp.address().port()),
+            &format!("\"udp\":{}", silent.address().port()));
+        let cut = probe(&plugin, &config, Duration::from_millis(500)).await;
+        let Outcome::Fail(failure) = cut.report.outcome else { panic!("{cut:?}") };
+        assert_eq!(failure.reason, Reason::Timeout);
+        assert!(failure.message().contains("waiting for a reply from 127.0.0.1:"), "{failure:?}");
+    }
+}
+
+test! {
     /// P10, G4: a manifest that can't be is refused, and says which field.
     async fn bad_manifest() {
         let text = refusal("bad_manifest").await.to_string();
@@ -50,10 +88,40 @@ test! {
 }
 
 test! {
+    /// P1, G4: connections are limited, and none outlives the run that opened it.
+    async fn connection_flood() {
+        let upstream = Upstream::script(Script::hang());
+        let config = format!(r#"{{"host":"127.0.0.1","port":{}}}"#, upstream.port());
+        let probed = probe(&load("connection_flood").await, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass);
+        assert_eq!(probed.measured("open"), Some(16.0));
+        // Those that wait to be accepted are told of later.
+        let come = || async { upstream.connections() };
+        eventually("all connections came", AMPLE, come, |count| *count == 16).await;
+        let open = || async { upstream.open_connections() };
+        eventually("all connections are closed", AMPLE, open, |open| *open == 0).await;
+    }
+}
+
+test! {
     /// P5: a recursion without end ends by itself, and is named.
     async fn deep_recursion() {
         let probed = misbehave("deep_recursion", "{}", AMPLE).await;
         assert_eq!(probed.fault().0, &Fault::Stack);
+    }
+}
+
+test! {
+    /// G2, G4: a plugin that tries every door finds none open, and its trace stays small.
+    async fn denied_flood() {
+        let probed = misbehave("denied_flood", r#"{"ports":2000}"#, AMPLE).await;
+        assert_eq!(probed.measured("open"), Some(0.0));
+        assert_eq!(probed.trace.calls.len(), probehost_capability::run::MAX_CALLS);
+        assert!(probed.trace.calls_dropped > 1000, "{}", probed.trace.calls_dropped);
+        let denied = |call: &probehost_capability::Call| {
+            matches!(&call.result, CallResult::Denied { .. })
+        };
+        assert!(probed.trace.calls.iter().all(denied));
     }
 }
 
@@ -87,6 +155,26 @@ test! {
 }
 
 test! {
+    /// G1: a name that is a built-in plugin's is taken at its word: a file goes before what is
+    /// built in, and is shown with its path and digest; but no two files can have one name.
+    async fn false_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = probehost_test_plugins::component("false_name");
+        for file in ["a.wasm", "b.wasm"] {
+            std::fs::write(folder.path().join(file), bytes).unwrap();
+        }
+        let catalog = catalog();
+        let changes = catalog.load_dir(folder.path()).await.unwrap();
+        assert_eq!(changes.loaded, ["http-head"]);
+        let [(path, why)] = &changes.failed[..] else { panic!("{changes:?}") };
+        assert!(path.ends_with("b.wasm") && why.contains("a.wasm"), "{why}");
+        let listed = catalog.list();
+        let shown = listed.iter().find(|info| info.name == "http-head").unwrap();
+        assert!(shown.source.to_string().ends_with("a.wasm"), "{shown:?}");
+    }
+}
+
+test! {
     /// P1: nothing of one probe is there in the next, neither statics nor memory.
     async fn global_state() {
         let plugin = load("global_state").await;
@@ -103,6 +191,20 @@ test! {
     async fn handle_flood() {
         let probed = misbehave("handle_flood", "{}", AMPLE).await;
         assert!(matches!(probed.fault().0, Fault::Handles { .. }), "{:?}", probed.report);
+    }
+}
+
+test! {
+    /// G4: what would end a line of a request is refused before anything is sent.
+    async fn header_injection() {
+        let upstream = Upstream::status(200);
+        let config = format!(r#"{{"url":"{}/"}}"#, upstream.url());
+        let probed = misbehave("header_injection", &config, AMPLE).await;
+        // A URL has no line ends: they are left out of it, and what follows is part of its path.
+        assert_eq!(probed.measured("sent"), Some(1.0), "{:?}", probed.trace.calls);
+        let requests = upstream.requests();
+        let [request] = &requests[..] else { panic!("{requests:?}") };
+        assert!(request.header("x-smuggled").is_none() && request.path.contains("%20"));
     }
 }
 
@@ -163,6 +265,17 @@ test! {
         let PlanError::Fault { plugin, fault } = &error else { panic!("{error}") };
         assert_eq!(plugin, "huge-plan 0.1.0");
         assert!(matches!(fault, Fault::Output { .. } | Fault::Call { .. }), "{error}");
+    }
+}
+
+test! {
+    /// P8: a message is escaped and cut, whatever a plugin writes into it.
+    async fn long_message() {
+        let probed = misbehave("long_message", "{}", AMPLE).await;
+        let Outcome::Fail(failure) = &probed.report.outcome else { panic!("{:?}", probed.report) };
+        let message = failure.message();
+        assert!(message.len() <= 512 && message.contains("WARN forged"), "{message}");
+        assert!(!message.chars().any(|c| c.is_control() || c == '\u{202e}'), "{message:?}");
     }
 }
 
@@ -272,6 +385,23 @@ test! {
         assert_eq!(failure.reason, Reason::Timeout);
         assert!(failure.message().contains("reading the answer of 127.0.0.1:"), "{failure:?}");
         eventually("all are closed", AMPLE, look, |open| *open == 0).await;
+    }
+}
+
+test! {
+    /// P10: times that can't be are refused, and what would be right is said.
+    async fn odd_times() {
+        let text = refusal("odd_times").await.to_string();
+        assert!(text.contains("interval is 4294967295 s") && text.contains("give 1 <="), "{text}");
+    }
+}
+
+test! {
+    /// P5: one that panics when it is asked what it is does not load, and its words are told.
+    async fn panic_in_describe() {
+        let error = refusal("panic_in_describe").await;
+        assert!(matches!(&error, LoadError::Describe(_)), "{error}");
+        assert!(error.to_string().contains("no name"), "{error}");
     }
 }
 

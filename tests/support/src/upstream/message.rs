@@ -120,6 +120,11 @@ impl Response {
         self
     }
 
+    /// Its status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
     pub(super) fn delay(&self) -> Duration {
         self.delay
     }

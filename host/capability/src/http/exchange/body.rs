@@ -10,7 +10,8 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 
 use super::super::error::Failure;
-use super::super::types::{Certificate, ErrorKind};
+use super::super::types::ErrorKind;
+use crate::tls::Certificate;
 
 /// How a failure in the answer is put.
 const INCOMPLETE: &str = "before its answer was complete";

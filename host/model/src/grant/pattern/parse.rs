@@ -16,7 +16,7 @@ pub enum PatternError {
     NoScheme(String),
     /// The scheme is not one of those that there are.
     #[error(
-        "{0:?} has an unknown scheme; write http, https, tcp, ssh or *, for example \"https://example.com\""
+        "{0:?} has an unknown scheme; write http, https, tcp, udp, ssh or *, for example \"https://example.com\""
     )]
     UnknownScheme(String),
     /// More than host and port: a path, or a user.
@@ -95,6 +95,7 @@ fn net(text: &str, scheme: &str, rest: &str) -> Result<Rule, PatternError> {
         "http" => (SchemeRule::Http(Scheme::Http), Some(Scheme::Http.default_port())),
         "https" => (SchemeRule::Http(Scheme::Https), Some(Scheme::Https.default_port())),
         "tcp" => (SchemeRule::Tcp, None),
+        "udp" => (SchemeRule::Udp, None),
         "ssh" => (SchemeRule::Ssh, None),
         _ => return Err(PatternError::UnknownScheme(text.to_owned())),
     };

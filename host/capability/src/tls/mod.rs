@@ -1,26 +1,31 @@
 //! TLS: what is trusted, and what is said when a handshake fails.
 
+mod certificate;
+mod verifier;
+
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use probehost_model::Timestamp;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct,
-    InvalidMessage, OtherError, RootCertStore, SignatureScheme,
-};
+use rustls::{AlertDescription, CertificateError, InvalidMessage, OtherError, RootCertStore};
 
-use super::certificate;
-use super::types::Certificate;
 use crate::SetupError;
 
+pub use certificate::{Certificate, Details};
+pub(crate) use certificate::{details, read};
+pub(crate) use verifier::{for_probes, inspecting, judge, judge_of, verifying};
+
+use verifier::Refused;
+
 /// The certificates that are trusted.
-#[derive(Debug)]
-pub(crate) struct Roots(RootCertStore);
+#[derive(Debug, Clone)]
+pub(crate) struct Roots(Arc<RootCertStore>);
 
 impl Roots {
     /// Reads those of the machine, when `system`, and those in `files`.
@@ -34,14 +39,14 @@ impl Roots {
             add(&mut store, path)
                 .map_err(|why| SetupError::RootFile { path: path.clone(), why })?;
         }
-        Ok(Self(store))
+        Ok(Self(Arc::new(store)))
     }
 
     /// Those in this file alone.
     pub(crate) fn of_file(path: &Path) -> Result<Self, String> {
         let mut store = RootCertStore::empty();
         add(&mut store, path)?;
-        Ok(Self(store))
+        Ok(Self(Arc::new(store)))
     }
 }
 
@@ -56,94 +61,50 @@ fn add(store: &mut RootCertStore, path: &Path) -> Result<(), String> {
     if found { Ok(()) } else { Err("there is no certificate in it".to_owned()) }
 }
 
-/// One configuration for all calls; None when nothing is trusted, so that no server could be.
-pub(super) fn client_config(roots: Roots) -> Result<Option<Arc<ClientConfig>>, rustls::Error> {
-    if roots.0.is_empty() {
-        return Ok(None);
+/// Why the certificates that a server showed are not good for `name`; None when they are.
+pub(crate) fn problem(
+    judge: Option<&WebPkiServerVerifier>,
+    peer: &str,
+    chain: &[CertificateDer<'_>],
+    name: &ServerName<'_>,
+) -> Option<String> {
+    let Some(judge) = judge else { return Some(untrusting(peer)) };
+    let (leaf, others) = chain.split_first()?;
+    match judge.verify_server_cert(leaf, others, name, &[], UnixTime::now()) {
+        Ok(_) => None,
+        Err(rustls::Error::InvalidCertificate(cause)) => Some(certificate_message(peer, &cause)),
+        Err(other) => Some(format!("the certificate of {peer} is not good: {other}")),
     }
-    let mut config = verifying(roots)?.with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Each probe has to see the certificate that the server has now.
-    config.resumption = Resumption::disabled();
-    Ok(Some(Arc::new(config)))
 }
 
-/// A configuration that trusts these.
-pub(crate) fn verifying(
-    roots: Roots,
-) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let webpki =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots.0), Arc::clone(&provider))
-            .build()
-            .map_err(|error| rustls::Error::General(error.to_string()))?;
-    Ok(ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier(webpki))))
+/// What is said where nothing is trusted.
+pub(crate) fn untrusting(peer: &str) -> String {
+    format!(
+        "this host trusts no certificate at all, so it can't judge that of {peer}; install the \
+         package ca-certificates, or name a PEM file in the host's config"
+    )
 }
 
-/// Decides as webpki does, and hands out the certificate that was refused: its dates are what
-/// people want to know of it, and rustls keeps only those that were good.
-#[derive(Debug)]
-struct Verifier(Arc<WebPkiServerVerifier>);
-
-/// A certificate that was refused.
-#[derive(Debug, thiserror::Error)]
-#[error("{cause}")]
-struct Refused {
-    cause: rustls::Error,
-    certificate: Option<Certificate>,
+/// The error of the TLS layer inside one of input and output.
+pub(crate) fn within(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
 }
 
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.0
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|cause| {
-                let certificate = certificate::read(end_entity);
-                let refused = OtherError(Arc::new(Refused { cause, certificate }));
-                rustls::Error::InvalidCertificate(CertificateError::Other(refused))
-            })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
+/// What is said where the layer beneath `error` is TLS, and whether the peer refused this client.
+pub(crate) fn refusal_within(peer: &str, error: &io::Error) -> Option<(String, bool)> {
+    let tls = within(error)?;
+    let refused = matches!(tls, rustls::Error::AlertReceived(_));
+    Some((refusal(peer, tls).message, refused))
 }
 
 /// What is said of a handshake that failed.
-pub(super) struct Refusal {
-    pub(super) message: String,
-    pub(super) certificate: Option<Certificate>,
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    /// The certificate that was refused.
+    pub(crate) certificate: Option<CertificateDer<'static>>,
 }
 
-pub(super) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
+pub(crate) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
     if let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error
         && let Some(refused) = inner.downcast_ref::<Refused>()
     {
@@ -151,7 +112,7 @@ pub(super) fn refusal(peer: &str, error: &rustls::Error) -> Refusal {
             rustls::Error::InvalidCertificate(cause) => certificate_message(peer, cause),
             other => format!("the certificate of {peer} is not good: {other}"),
         };
-        return Refusal { message, certificate: refused.certificate };
+        return Refusal { message, certificate: Some(refused.certificate.clone()) };
     }
     let message = match error {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
