@@ -3,6 +3,7 @@
 
 mod datagram;
 mod dial;
+mod looked_up;
 mod peer;
 
 use std::fmt;

@@ -15,6 +15,7 @@ pub mod resolve;
 pub mod run;
 pub mod runtime;
 pub mod secrets;
+pub mod sockets;
 pub mod ssh;
 pub mod tcp;
 mod text;
@@ -70,6 +71,7 @@ pub enum SetupError {
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     http: Arc<http::Http>,
+    sockets: sockets::Sockets,
     ssh: Arc<ssh::Ssh>,
     containers: Arc<container::Containers>,
     processes: Arc<process::Processes>,
@@ -103,10 +105,11 @@ impl Capabilities {
         let tcp = Arc::new(tcp::Tcp::new(Arc::clone(&egress), &roots)?);
         let udp = Arc::new(udp::Udp::new(Arc::clone(&egress)));
         let dns = Arc::new(dns::Dns::new(Arc::clone(&egress)));
+        let sockets = sockets::Sockets::new(Arc::clone(&egress));
         let ssh = Arc::new(ssh::Ssh::new(egress, local));
         let containers = Arc::new(container::Containers::new(container::Engine::default()));
         let processes = Arc::new(process::Processes::new(process::Commands::new(), secrets));
-        Ok(Self { http, ssh, containers, processes, tcp, udp, dns })
+        Ok(Self { http, sockets, ssh, containers, processes, tcp, udp, dns })
     }
 
     /// The same with this container engine; without, it is Docker at its usual socket.
@@ -126,6 +129,12 @@ impl Capabilities {
     #[must_use]
     pub fn http(&self) -> &http::Http {
         &self.http
+    }
+
+    /// Connections of guests that speak a protocol by themselves.
+    #[must_use]
+    pub fn sockets(&self) -> &sockets::Sockets {
+        &self.sockets
     }
 
     /// SSH handshakes.

@@ -1,8 +1,8 @@
 //! The context of one run: what it may reach, until when, and what it did.
 //!
-//! A guest makes one call at a time. The host has to know what a run is doing when its
-//! deadline comes (contract P5): a run that waits in a call has met a slow target, one that
-//! does not is looping. So every call notes the phase that it is in.
+//! A guest mostly makes one call at a time; by WASI it can have several under way. The host has
+//! to know what a run is doing when its deadline comes (contract P5): a run that waits in a call
+//! has met a slow target, one that does not is looping. So every call notes the phase that it is in.
 
 mod budget;
 mod call;
@@ -41,8 +41,10 @@ struct Inner {
 struct State {
     calls: Vec<Call>,
     calls_dropped: u64,
-    /// The call that is under way, or that was cut off.
-    active: Option<call::Active>,
+    /// The calls that are under way, or that were cut off; the latest is the last.
+    active: Vec<call::Active>,
+    /// How many calls have begun.
+    begun: u64,
     log: Book,
 }
 
@@ -164,7 +166,7 @@ impl Run {
     /// off (the future of the call dropped), this still tells of the call that it was cut in.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        self.state().active.as_ref().map(|active| active.waiting(self.budget()))
+        self.state().active.last().map(|active| active.waiting(self.budget()))
     }
 
     /// Why the run timed out, when it did so in a call: the message of the call that it waits
@@ -172,7 +174,7 @@ impl Run {
     #[must_use]
     pub fn timeout_message(&self) -> Option<String> {
         let state = self.state();
-        if let Some(active) = &state.active {
+        if let Some(active) = state.active.last() {
             return Some(active.waiting(self.budget()).to_string());
         }
         match state.calls.last().map(|call| &call.result) {
@@ -186,7 +188,7 @@ impl Run {
     pub fn take_trace(&self) -> Trace {
         let at = self.elapsed();
         let mut state = std::mem::take(&mut *self.state());
-        if let Some(cut) = state.active.take() {
+        for cut in std::mem::take(&mut state.active) {
             self.keep_cut(&mut state, cut);
         }
         let (log, log_dropped) = state.log.close(at);
@@ -196,7 +198,7 @@ impl Run {
     /// Goes on from one phase of the call under way to the next, where it is in the first.
     pub(crate) fn advance(&self, from: Phase, to: Phase) {
         let now = Instant::now();
-        if let Some(active) = &mut self.state().active {
+        if let Some(active) = self.state().active.last_mut() {
             active.advance(from, to, now);
         }
     }
@@ -204,20 +206,23 @@ impl Run {
     /// Notes that bytes of the answer to the call under way have come.
     pub(crate) fn received(&self, bytes: usize) {
         let now = Instant::now();
-        if let Some(active) = &mut self.state().active {
+        if let Some(active) = self.state().active.last_mut() {
             active.receive(bytes, now);
         }
     }
 
     /// Begins a call.
     pub(crate) fn begin(&self, capability: &'static str, what: String) -> ActiveCall<'_> {
-        let active = call::Active::new(capability, what, Instant::now());
         let mut state = self.state();
-        if let Some(cut) = state.active.replace(active) {
+        state.begun += 1;
+        let id = state.begun;
+        // Who has dropped a call and goes on with another one is not waiting in it any more.
+        for cut in state.active.extract_if(.., |active| active.is_left()).collect::<Vec<_>>() {
             self.keep_cut(&mut state, cut);
         }
+        state.active.push(call::Active::new(id, capability, what, Instant::now()));
         drop(state);
-        ActiveCall::new(self)
+        ActiveCall::new(self, id)
     }
 
     fn keep_cut(&self, state: &mut State, mut cut: call::Active) {

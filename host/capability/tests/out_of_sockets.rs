@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use probehost_capability::http::{ErrorKind, Request};
 use probehost_capability::resolve::Resolver;
-use probehost_capability::{Capabilities, Options, Run};
+use probehost_capability::{Capabilities, Options, Run, sockets};
 use probehost_model::grant::Grants;
 
 const INSIDE: &str = "PROBEHOST_TEST_FEW_FILES";
@@ -54,7 +54,10 @@ fn inside() {
             body_limit: 0,
         };
         let error = capabilities.http().send(&run, request).await.unwrap_err();
+        let bare = capabilities.sockets().session(&run).connect(address).await.unwrap_err();
         drop(files);
+        assert_eq!(bare.kind, sockets::ErrorKind::Host, "{bare}");
+        assert_eq!(bare.message, error.message);
         assert_eq!(error.kind, ErrorKind::Host, "{error}");
         let says = format!("this host could not connect to {address} (Too many open files)");
         assert_eq!(error.message, says);

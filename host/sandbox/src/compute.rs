@@ -102,6 +102,11 @@ impl Compute {
         self.served = Some(Instant::now());
     }
 
+    /// The guest got something from the network at that time.
+    pub(crate) fn served(&mut self, at: Instant) {
+        self.served = Some(at);
+    }
+
     /// Whether a call returned so shortly before the deadline that the target, not the guest, took
     /// the time.
     pub(crate) fn served_last_moment(&self) -> bool {

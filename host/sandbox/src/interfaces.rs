@@ -15,11 +15,11 @@ const PACKAGE: &str = "probehost:plugin/";
 const CAPABILITIES: [&str; 9] =
     ["container", "dns", "http", "log", "process", "ssh", "tcp", "types", "udp"];
 
-/// The version of WASI that is linked, with nothing granted.
+/// The version of WASI that is linked. By it a plugin reaches what is granted to it, and nothing else.
 const WASI_VERSION: &str = "0.2.12";
 
 /// Interfaces of WASI that a plugin can import.
-const WASI: [&str; 27] = [
+const WASI: [&str; 29] = [
     "cli/environment",
     "cli/exit",
     "cli/stderr",
@@ -34,6 +34,8 @@ const WASI: [&str; 27] = [
     "clocks/wall-clock",
     "filesystem/preopens",
     "filesystem/types",
+    "http/outgoing-handler",
+    "http/types",
     "io/error",
     "io/poll",
     "io/streams",
@@ -88,8 +90,8 @@ pub(crate) fn lacking(import: &str) -> Option<String> {
             return None;
         }
         return Some(format!(
-            "needs {import}, and this host has WASI {WASI_VERSION} (cli, clocks, filesystem, io, \
-             random, sockets); {}",
+            "needs {import}, and this host has WASI {WASI_VERSION} (cli, clocks, filesystem, http, \
+             io, random, sockets); {}",
             if interface.starts_with("http/") {
                 "make HTTP requests by probehost:plugin/http instead"
             } else {
@@ -130,9 +132,13 @@ pub(crate) fn is_probe(export: &str) -> Option<bool> {
     (name == PROBE).then(|| compatible(version.as_ref(), CONTRACT_VERSION))
 }
 
-/// The capability that an import stands for: `http`. None for WASI and for `types`.
+/// The capability that an import stands for: `http`. None for `types`, and for WASI but its
+/// requests: what else is in there, most toolchains put into every plugin.
 pub(crate) fn capability(import: &str) -> Option<&str> {
-    split(import).0.strip_prefix(PACKAGE).filter(|name| *name != "types")
+    match split(import).0 {
+        "wasi:http/outgoing-handler" => Some("wasi:http"),
+        name => name.strip_prefix(PACKAGE).filter(|name| *name != "types"),
+    }
 }
 
 fn offered() -> String {
@@ -153,6 +159,7 @@ mod tests {
             "probehost:plugin/types@1.0.0",
             "wasi:io/poll@0.2.0",
             "wasi:cli/stderr@0.2.6",
+            "wasi:http/outgoing-handler@0.2.0",
         ] {
             assert_eq!(lacking(import), None, "{import}");
         }
@@ -165,7 +172,7 @@ mod tests {
             ("probehost:plugin/http@2.0.0", "this host has version 1.0.0 of it; update probehost"),
             ("probehost:plugin/http@0.9.0", "build the plugin with a current SDK"),
             ("probehost:plugin/mail@1.0.0", "a capability that this host lacks"),
-            ("wasi:http/outgoing-handler@0.2.0", "by probehost:plugin/http instead"),
+            ("wasi:http/client@0.3.0", "by probehost:plugin/http instead"),
             ("wasi:io/poll@0.3.0", "wasm32-wasip2"),
             ("acme:tools/thing@1.0.0", "which this host does not know"),
             ("thing", "which this host does not know"),

@@ -25,6 +25,7 @@ mod state;
 mod stdio;
 mod ticker;
 mod v1;
+mod wasi;
 
 pub use cache::CacheError;
 pub use catalog::{Catalog, Changes, PluginInfo, PluginState, Source};

@@ -57,6 +57,12 @@ pub(crate) const HANDLES: usize = 1024;
 /// Most elements of a guest's tables, which hold its function pointers.
 pub(crate) const TABLE_ELEMENTS: usize = 20_000;
 
+/// Most bytes that a run sends and receives over the network of WASI.
+pub(crate) const NETWORK_BYTES: usize = 4 << 20;
+
+/// Most sockets that a run has open at once: each holds one of this host.
+pub(crate) const SOCKETS: usize = 8;
+
 /// Most random bytes that a guest gets in one call.
 pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
 

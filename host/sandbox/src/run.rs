@@ -103,6 +103,7 @@ impl Plugin {
         };
         let call = ready.check(&mut store, config, &context);
         let answer = tokio::time::timeout_at(deadline + GRACE, call).await;
+        store.data_mut().settle_network();
         stats.memory = store.data().limiter.memory;
         let report = match answer {
             Ok(Ok(report)) => v1::report(report, sandbox.options().output)?,
@@ -119,6 +120,11 @@ impl Plugin {
             run.log(Level::Warn, warning);
         }
         let outcome = End::of(store.data(), &run).settle(report.outcome)?;
+        if let (Outcome::Fail(failure), Some(fault)) = (&outcome, store.data().network_fault())
+            && failure.reason != Reason::Config
+        {
+            return Err(fault);
+        }
         Ok((outcome, report.measurements))
     }
 }
@@ -132,6 +138,8 @@ enum End {
     InTime,
     /// A call was cut at the deadline; the message is the host's.
     CutInCall(String),
+    /// So was a wait in WASI, and the guest can't know what to say of it.
+    CutInWasi(String),
     /// A call to a service of this host was cut at the deadline.
     CutByHost,
     /// Late, after a call that had left no time.
@@ -142,7 +150,9 @@ enum End {
 
 impl End {
     fn of(state: &State, run: &Run) -> Self {
-        if state.timed_out {
+        if let Some(text) = &state.cut_in_wasi {
+            Self::CutInWasi(text.clone())
+        } else if state.timed_out {
             Self::CutInCall(timeout_text(run))
         } else if state.host_late {
             Self::CutByHost
@@ -157,6 +167,7 @@ impl End {
 
     /// What an outcome that was reported becomes.
     fn settle(self, outcome: Outcome) -> Result<Outcome, Fault> {
+        let in_wasi = matches!(self, Self::CutInWasi(_));
         let text = match self {
             Self::InTime => return Ok(outcome),
             // Whatever a plugin makes of it, the target had no part in that (contract C3).
@@ -165,7 +176,7 @@ impl End {
                 _ => return Err(Fault::Host(UNSERVED.to_owned())),
             },
             Self::Late(fault) => return Err(fault),
-            Self::CutInCall(text) => text,
+            Self::CutInCall(text) | Self::CutInWasi(text) => text,
             Self::LastMoment => "the answer came too late to be judged in time".to_owned(),
         };
         Ok(match outcome {
@@ -173,6 +184,7 @@ impl End {
             Outcome::Fail(failure) if matches!(failure.reason, Reason::Config) => {
                 Outcome::Fail(failure)
             }
+            Outcome::Fail(_) if in_wasi => Outcome::fail(Reason::Timeout, &text),
             Outcome::Fail(failure) => Outcome::fail(Reason::Timeout, failure.message()),
             Outcome::Inconclusive { .. } => outcome,
         })
@@ -192,7 +204,10 @@ fn late(state: &State) -> Fault {
 fn overdue(fault: &Fault, state: &State, run: &Run) -> Option<(Outcome, Vec<Measurement>)> {
     let waiting = state.timed_out || state.compute.doing() == Doing::Calling;
     let only_late = matches!(fault, Fault::Looping | Fault::Sleeping);
-    (waiting && only_late).then(|| (Outcome::fail(Reason::Timeout, &timeout_text(run)), Vec::new()))
+    (waiting && only_late).then(|| {
+        let text = state.cut_in_wasi.clone().unwrap_or_else(|| timeout_text(run));
+        (Outcome::fail(Reason::Timeout, &text), Vec::new())
+    })
 }
 
 /// A timeout in the host's words.
@@ -220,6 +235,16 @@ mod tests {
         }
         let unsure = Outcome::inconclusive("the engine is away");
         assert_eq!(cut().settle(unsure.clone()), Ok(unsure));
+    }
+
+    /// P8: what was cut in WASI is told in the host's words, since the guest lacks them.
+    #[test]
+    fn a_wait_in_wasi_is_told_by_the_host() {
+        let cut = || End::CutInWasi("timeout waiting for db:80".to_owned());
+        let host = Outcome::fail(Reason::Timeout, "timeout waiting for db:80");
+        assert_eq!(cut().settle(failure(Reason::Network)), Ok(host.clone()));
+        assert_eq!(cut().settle(Outcome::Pass), Ok(host));
+        assert_eq!(cut().settle(failure(Reason::Config)), Ok(failure(Reason::Config)));
     }
 
     /// C3: an engine that does not answer until the deadline is never held against the target.

@@ -133,7 +133,7 @@ impl Sandbox {
         store.set_hostcall_fuel(CALL_BYTES);
         store.set_max_component_handles(HANDLES);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|mut store| Ok(store.data_mut().compute.tick()?));
+        store.epoch_deadline_callback(|mut store| Ok(store.data_mut().tick()?));
         store
     }
 }

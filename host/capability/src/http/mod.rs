@@ -12,6 +12,7 @@ mod types;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use rustls::ClientConfig;
 
 use crate::SetupError;
@@ -135,6 +136,27 @@ impl Body {
         run.received(inner.came());
         let done = in_time(&call, inner.next(limit)).await;
         finish(call, done).1.map(|piece| piece.map(Vec::from))
+    }
+
+    /// As [`read`](Self::read), noted in the trace only when it fails: for guests that read in
+    /// pieces which they don't choose.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`read`](Self::read).
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let Self { run, inner } = self;
+        let done = tokio::time::timeout_at(run.deadline(), inner.next(usize::MAX)).await;
+        if let Ok(Ok(piece)) = done {
+            return Ok(piece);
+        }
+        let call = run.begin("http", format!("read of the answer of {}", inner.peer()));
+        call.begin_hop(inner.peer().to_owned());
+        call.enter(Phase::Body);
+        run.received(inner.came());
+        let late = || Err(Failure::new(ErrorKind::Timeout, call.timeout_message()));
+        let done = done.unwrap_or_else(|_| late());
+        finish(call, done).1
     }
 }
 

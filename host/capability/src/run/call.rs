@@ -153,6 +153,9 @@ impl fmt::Display for Waiting {
 /// What is noted of a call while it runs.
 #[derive(Debug)]
 pub(super) struct Active {
+    id: u64,
+    /// Nobody polls it any more.
+    left: bool,
     capability: &'static str,
     what: String,
     started: Instant,
@@ -164,8 +167,10 @@ pub(super) struct Active {
 }
 
 impl Active {
-    pub(super) fn new(capability: &'static str, what: String, now: Instant) -> Self {
+    pub(super) fn new(id: u64, capability: &'static str, what: String, now: Instant) -> Self {
         Self {
+            id,
+            left: false,
             capability,
             what,
             started: now,
@@ -175,6 +180,10 @@ impl Active {
             peer: String::new(),
             received: 0,
         }
+    }
+
+    pub(super) const fn is_left(&self) -> bool {
+        self.left
     }
 
     pub(super) fn waiting(&self, budget: Duration) -> Waiting {
@@ -262,11 +271,12 @@ impl Active {
 #[derive(Debug)]
 pub(crate) struct ActiveCall<'a> {
     run: &'a Run,
+    id: u64,
 }
 
 impl<'a> ActiveCall<'a> {
-    pub(super) fn new(run: &'a Run) -> Self {
-        Self { run }
+    pub(super) fn new(run: &'a Run, id: u64) -> Self {
+        Self { run, id }
     }
 
     pub(crate) fn run(&self) -> &'a Run {
@@ -306,29 +316,43 @@ impl<'a> ActiveCall<'a> {
 
     /// The current phase.
     pub(crate) fn phase(&self) -> Phase {
-        self.run.state().active.as_ref().map_or(Phase::Request, |active| active.phase)
+        let state = self.run.state();
+        let own = state.active.iter().find(|active| active.id == self.id);
+        own.map_or(Phase::Request, |active| active.phase)
     }
 
     /// What is to be said when the deadline comes now.
     pub(crate) fn timeout_message(&self) -> String {
-        self.run.waiting().map(|waiting| waiting.to_string()).unwrap_or_default()
+        let budget = self.run.budget();
+        let state = self.run.state();
+        let own = state.active.iter().find(|active| active.id == self.id);
+        own.map(|active| active.waiting(budget).to_string()).unwrap_or_default()
     }
 
     /// Ends the call: its times, for the answer, and its line in the trace.
     pub(crate) fn finish(self, result: CallResult) -> Timings {
         let now = Instant::now();
         let state: &mut State = &mut self.run.state();
-        let Some(mut active) = state.active.take() else {
+        let Some(at) = state.active.iter().position(|active| active.id == self.id) else {
             return Timings::default();
         };
+        let mut active = state.active.remove(at);
         let timings = active.close(now);
         state.keep(active.into_call(self.run.0.started, timings, result));
         timings
     }
 
     fn with(&self, change: impl FnOnce(&mut Active)) {
-        if let Some(active) = &mut self.run.state().active {
+        let own = &mut self.run.state().active;
+        if let Some(active) = own.iter_mut().find(|active| active.id == self.id) {
             change(active);
         }
+    }
+}
+
+impl Drop for ActiveCall<'_> {
+    fn drop(&mut self) {
+        // After its end it is not there any more.
+        self.with(|active| active.left = true);
     }
 }

@@ -62,6 +62,30 @@ async fn a_call_that_was_left_is_no_timeout() {
     assert!(matches!(trace.calls[0].result, CallResult::Failed(_)));
 }
 
+/// P5: of calls that are under way at once each has its own phase and end.
+#[tokio::test(start_paused = true)]
+async fn calls_can_overlap() {
+    let run = run(Duration::from_secs(1));
+    let (first, second) = (run.begin("http", "a".to_owned()), run.begin("tcp", "b".to_owned()));
+    first.begin_hop("a:1".to_owned());
+    first.enter(Phase::Connect);
+    second.begin_hop("b:2".to_owned());
+    second.enter(Phase::Dns);
+    assert_eq!((first.phase(), second.phase()), (Phase::Connect, Phase::Dns));
+    assert_eq!(first.timeout_message(), "timeout after 1 s connecting to a:1");
+    first.finish(CallResult::Ok);
+    assert_eq!(run.waiting().unwrap().what, "b");
+    drop(second);
+    assert_eq!(run.waiting().unwrap().what, "b");
+    let third = run.begin("tcp", "c".to_owned());
+    assert_eq!(run.waiting().unwrap().what, "c");
+    third.finish(CallResult::Ok);
+    assert_eq!(run.waiting(), None);
+    let calls = run.take_trace().calls;
+    assert_eq!(calls.iter().map(|call| call.what.as_str()).collect::<String>(), "abc");
+    assert!(matches!(calls[1].result, CallResult::Failed(_)));
+}
+
 /// G4: the trace is bounded.
 #[tokio::test]
 async fn the_trace_is_bounded() {

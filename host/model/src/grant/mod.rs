@@ -80,6 +80,27 @@ impl Grants {
             || self.allowed.iter().any(|pattern| pattern.matches(&endpoint))
     }
 
+    /// Whether the addresses of `name` may be asked for: it is granted as a DNS name, or as the
+    /// host of connections or of requests at some port. What may then be dialled is another question.
+    #[must_use]
+    pub fn allows_name(&self, name: &str) -> bool {
+        let Some(name) = Host::parse(name).map(|host| host.to_string()) else { return false };
+        self.named.iter().any(|endpoint| match endpoint {
+            Endpoint::Http(origin) => origin.host == name,
+            Endpoint::Tcp { host, .. } | Endpoint::Dns(host) => *host == name,
+            Endpoint::Udp { .. }
+            | Endpoint::Ssh { .. }
+            | Endpoint::Container(_)
+            | Endpoint::Process(_) => false,
+        }) || self.allowed.iter().any(|pattern| pattern.allows_name(&name))
+    }
+
+    /// Whether an address needs a literal grant (see [`admits_address`](Self::admits_address)).
+    #[must_use]
+    pub fn is_special(address: IpAddr) -> bool {
+        address::special(address).is_some()
+    }
+
     /// Whether a connection to `endpoint` may go to `address` (contract G3). Most addresses
     /// may be dialled for whatever is granted, loopback and private ones among them.
     /// Link-local, metadata, unspecified, multicast and broadcast addresses need a literal

@@ -89,6 +89,17 @@ impl Pattern {
             if (*s == SchemeRule::Any || *s == scheme) && p.matches(port) && h.matches(host))
     }
 
+    /// Whether it grants the DNS name, or connections or requests to it at some port.
+    pub(super) fn allows_name(&self, name: &str) -> bool {
+        match &self.0 {
+            Rule::Net { scheme, host, .. } => {
+                !matches!(scheme, SchemeRule::Ssh | SchemeRule::Udp) && host.matches(name)
+            }
+            Rule::Dns(rule) => rule.matches(name),
+            Rule::Container(_) | Rule::Process(_) => false,
+        }
+    }
+
     /// The address, when the host is an address and nothing wider (contract G3).
     pub(super) fn literal_address(&self) -> Option<IpAddr> {
         match &self.0 {

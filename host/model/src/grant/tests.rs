@@ -246,6 +246,35 @@ fn grants_are_the_sum_of_both() {
     assert!(!grants.allows(&endpoint("tcp://internal:5432")));
 }
 
+/// G2: a name is resolved for whoever may connect to it at some port, or may ask for it.
+#[test]
+fn names_are_granted_with_their_endpoints() {
+    let named = ["tcp://DB.:5432", "https://web:443", "dns:zone", "ssh://bastion:22"];
+    let allowed = ["tcp://*.internal:6379", "ssh://jump:*", "dns:mail"];
+    let grants = Grants::new(
+        named.map(endpoint),
+        allowed.iter().map(|pattern| pattern.parse().unwrap()).collect(),
+    );
+    for (name, granted) in [
+        ("db", true),
+        ("Db.", true),
+        ("web", true),
+        ("zone", true),
+        ("cache.internal", true),
+        ("mail", true),
+        ("bastion", false),
+        ("jump", false),
+        ("internal", false),
+        ("db.evil", false),
+        ("", false),
+    ] {
+        assert_eq!(grants.allows_name(name), granted, "{name}");
+    }
+    let all = Grants::new([], vec!["*://*:*".parse().unwrap()]);
+    assert!(all.allows_name("anything"));
+    assert!(!Grants::default().allows_name("anything"));
+}
+
 /// G3: addresses that need a literal grant, in every form that carries them.
 #[test]
 fn special_addresses_need_a_literal_grant() {

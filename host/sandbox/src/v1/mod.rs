@@ -58,7 +58,7 @@ impl bindings::probehost::plugin::types::Host for State {}
 /// A linker with everything that a plugin of this version can import.
 pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    crate::wasi::add_to_linker(&mut linker)?;
     bindings::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     Ok(linker)
 }

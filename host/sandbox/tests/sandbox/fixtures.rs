@@ -209,6 +209,17 @@ test! {
 }
 
 test! {
+    /// G2: a request by WASI that the plan names is sent.
+    async fn http_client() {
+        let upstream = Upstream::status(200);
+        let config = format!(r#"{{"origin":"{}"}}"#, upstream.url());
+        let probed = probe(&load("http_client").await, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass, "{:?}", probed.trace);
+        assert_eq!(upstream.requests().len(), 1);
+    }
+}
+
+test! {
     /// G2: a call that is granted is made, and its trace is kept.
     async fn http_get() {
         let upstream = Upstream::http(|_| Response::new(200).header("x-one", "1").body("hello"));
@@ -472,6 +483,17 @@ test! {
         assert_eq!(probed.report.outcome, Outcome::Pass);
         assert_eq!(probed.trace.log.len(), 64);
         assert_eq!(probed.trace.log_dropped, 200_000 - 64);
+    }
+}
+
+test! {
+    /// G2: the standard library connects to what the plan names.
+    async fn tcp_client() {
+        let upstream = Upstream::http(|_| Response::new(200).closing());
+        let config = format!(r#"{{"host":"127.0.0.1","port":{}}}"#, upstream.port());
+        let probed = probe(&load("tcp_client").await, &config, AMPLE).await;
+        assert_eq!(probed.report.outcome, Outcome::Pass, "{:?}", probed.trace);
+        assert_eq!(upstream.requests().len(), 1);
     }
 }
 

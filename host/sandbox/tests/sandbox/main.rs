@@ -12,3 +12,4 @@ mod company;
 mod deadline;
 mod fixtures;
 mod support;
+mod wasi;
