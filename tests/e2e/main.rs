@@ -14,6 +14,7 @@ mod cli;
 mod containers;
 mod crash;
 mod events;
+mod examples_other;
 mod healing;
 mod host;
 mod hostile;

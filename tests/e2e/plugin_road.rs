@@ -25,7 +25,7 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command
 }
 
-fn with_caches(command: &mut Command) {
+pub(crate) fn with_caches(command: &mut Command) {
     command.stdin(Stdio::null()).env("XDG_CACHE_HOME", format!("{FOLDER}/cache"));
     // Cargo waits where another test builds.
     command.env("CARGO_TARGET_DIR", format!("{FOLDER}/cargo"));
@@ -45,9 +45,9 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
 }
 
 /// A new project in a folder of its own, with what its tools have installed there in an earlier run.
-fn project(language: &str, kept: Option<&str>) -> PathBuf {
-    let folder = Path::new(FOLDER).join(language);
-    let dir = folder.join("a-probe");
+pub(crate) fn project(name: &str, language: &str, kept: Option<&str>) -> PathBuf {
+    let folder = Path::new(FOLDER).join(format!("{language}-{name}"));
+    let dir = folder.join(name);
     let place = kept.map(|kept| (dir.join(kept), folder.join(kept.trim_start_matches('.'))));
     fs::create_dir_all(&folder).unwrap();
     if let Some((inside, keep)) = &place
@@ -59,7 +59,7 @@ fn project(language: &str, kept: Option<&str>) -> PathBuf {
     }
     let _ = fs::remove_dir_all(&dir);
     let path = dir.to_str().unwrap();
-    let made = run(&["plugin", "new", "a-probe", "--lang", language, "--dir", path]);
+    let made = run(&["plugin", "new", name, "--lang", language, "--dir", path]);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
     assert!(made.stdout.contains(&format!("probehost plugin build {path}")), "{made:?}");
     if let Some((inside, keep)) = place
@@ -72,7 +72,7 @@ fn project(language: &str, kept: Option<&str>) -> PathBuf {
 
 /// From nothing to a plugin that keeps to the contract.
 fn road(language: &str, kept: Option<&str>, own_tests: &[&str]) -> PathBuf {
-    let dir = project(language, kept);
+    let dir = project("a-probe", language, kept);
     let built = run(&["plugin", "build", dir.to_str().unwrap()]);
     assert_eq!(built.code, 0, "{built:?}");
     let file = dir.join("dist/a-probe.wasm");
@@ -183,9 +183,20 @@ fn rust() {
     road("rust", None, &["cargo", "test", "--release", "--quiet"]);
 }
 
+pub(crate) fn skip_without_npm() -> bool {
+    skip_unless_installed("npm", "apt-get install -y --no-install-recommends npm")
+}
+
+pub(crate) fn skip_without_python() -> bool {
+    let venv = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    let venv = venv.is_ok_and(|output| output.status.success());
+    let wanted = if venv { "python3" } else { "python3 with venv" };
+    skip_unless_installed(wanted, "apt-get install -y --no-install-recommends python3-venv")
+}
+
 #[test]
 fn typescript() {
-    if skip_unless_installed("npm", "apt-get install -y --no-install-recommends npm") {
+    if skip_without_npm() {
         return;
     }
     let dir = road("ts", Some("node_modules"), &["npm", "test", "--silent"]);
@@ -204,10 +215,7 @@ fn typescript() {
 
 #[test]
 fn python() {
-    let venv = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
-    let venv = venv.is_ok_and(|output| output.status.success());
-    let wanted = if venv { "python3" } else { "python3 with venv" };
-    if skip_unless_installed(wanted, "apt-get install -y --no-install-recommends python3-venv") {
+    if skip_without_python() {
         return;
     }
     road("python", Some(".venv"), &["python3", "-m", "unittest", "discover", "tests"]);

@@ -6,6 +6,21 @@ use std::{env, thread};
 /// Folders of servers that an ordinary user's `PATH` leaves out.
 const SERVER_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
+/// What installs all servers, for the line about a skipped test.
+pub(crate) const SCRIPT: &str = "scripts/test-servers.sh";
+
+/// Where that puts those that no package has, unless this variable names another folder.
+const FOLDER: &str = "PROBEHOST_TEST_SERVERS";
+
+/// The folder of those that no package has.
+pub(crate) fn folder() -> PathBuf {
+    let cache = || match env::var_os("XDG_CACHE_HOME") {
+        Some(cache) => PathBuf::from(cache),
+        None => Path::new(&env::var_os("HOME").unwrap_or_default()).join(".cache"),
+    };
+    env::var_os(FOLDER).map_or_else(|| cache().join("probehost-test-servers"), PathBuf::from)
+}
+
 /// Finds a program on the `PATH` or in the folders for servers.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -23,3 +23,4 @@ pub mod ssh;
 pub mod udp;
 pub mod upstream;
 pub mod wait;
+pub mod wasm_c;

@@ -9,12 +9,6 @@ use std::{env, io};
 use crate::installed;
 use crate::process::{Process, ProcessError};
 
-/// What installs all of them, for the line about a skipped test.
-const INSTALL: &str = "scripts/test-servers.sh";
-
-/// Where that puts them, unless this variable names another folder.
-const FOLDER: &str = "PROBEHOST_TEST_SERVERS";
-
 /// How long a server may take until it listens.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -40,24 +34,16 @@ pub fn skip() -> bool {
     wanted.extend(PYTHON.map(|line| (line, python(line))));
     wanted.iter().any(|(name, file)| {
         let there = file.is_file().then_some(file.as_path());
-        installed::skip_unless_found(there, name, INSTALL)
+        installed::skip_unless_found(there, name, installed::SCRIPT)
     })
 }
 
-fn folder() -> PathBuf {
-    let cache = || match env::var_os("XDG_CACHE_HOME") {
-        Some(cache) => PathBuf::from(cache),
-        None => Path::new(&env::var_os("HOME").unwrap_or_default()).join(".cache"),
-    };
-    env::var_os(FOLDER).map_or_else(|| cache().join("probehost-test-servers"), PathBuf::from)
-}
-
 fn everything() -> PathBuf {
-    folder().join("npm/node_modules/.bin/mcp-server-everything")
+    installed::folder().join("npm/node_modules/.bin/mcp-server-everything")
 }
 
 fn python(line: &str) -> PathBuf {
-    folder().join(line).join("bin/python")
+    installed::folder().join(line).join("bin/python")
 }
 
 /// The program and the arguments of server-everything with this transport.
