@@ -14,6 +14,7 @@ mod instance_view;
 mod instances;
 mod metrics;
 mod plugins;
+mod policy_view;
 mod probe;
 mod targets;
 mod view;

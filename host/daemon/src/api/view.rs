@@ -10,7 +10,7 @@ use probehost_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::instance_view::LifecycleView;
+use super::policy_view::LifecycleView;
 use crate::app::CLOCK_TOLERANCE;
 
 /// A target with the state of its checks.

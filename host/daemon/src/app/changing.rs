@@ -13,12 +13,12 @@ use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::healing::{self, HostHealer};
+use super::healing;
 use super::kinds::{Kinds, clamp_text};
 use super::listing::check_seen;
+use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::planning::Planned;
 use super::saving::subjects;
-use super::serving::{HostMonitor, HostSchedule};
 
 /// What a save needs of a host.
 pub(crate) struct Saver {

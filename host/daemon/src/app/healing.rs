@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use probehost_capability::runtime::Runtimes;
 use probehost_healer::Healer;
-use probehost_healer::ports::Restarter;
+use probehost_healer::ports::{Probing, Restarter};
 use probehost_model::Runtime;
 use probehost_monitor::ports::CheckSeen;
 use probehost_store::{Store, StoreError, StoredTarget};
 
 use super::listing::check_seen;
-use super::serving::HostMonitor;
-
-pub(crate) type HostHealer = Healer<Store, Restarts, HostMonitor>;
 
 /// Restarts by the container engine and the operator's commands.
 #[derive(Debug)]
@@ -25,8 +22,8 @@ impl Restarter for Restarts {
 }
 
 /// Has the healer take up the targets as they are stored now.
-pub(crate) async fn take_up(
-    healer: &HostHealer,
+pub(crate) async fn take_up<P: Probing>(
+    healer: &Healer<Store, Restarts, P>,
     targets: Vec<StoredTarget>,
 ) -> Result<(), StoreError> {
     healer.sync(targets, checks_seen).await

@@ -7,6 +7,7 @@ mod healing;
 mod housekeeping;
 mod kinds;
 mod listing;
+mod parts;
 mod planning;
 mod prober;
 mod reloading;
@@ -22,9 +23,9 @@ pub use planning::Planned;
 pub use prober::SandboxProber;
 
 pub(crate) use changing::{ChangeError, Saver};
-pub(crate) use healing::HostHealer;
 pub(crate) use kinds::clamp_text;
 pub(crate) use listing::{CLOCK_TOLERANCE, Known};
+pub(crate) use parts::HostHealer;
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::{Host, store_options};
 pub(crate) use usage::Usage;

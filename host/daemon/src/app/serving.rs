@@ -18,16 +18,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::healing::{HostHealer, Restarts, take_up};
+use super::healing::{Restarts, take_up};
 use super::housekeeping::tidy_up;
 use super::listing::StoreListing;
+use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
 use super::saving::{log_resolved, save};
-use super::{AppError, Kinds, Known, SandboxProber, Saver, Setup};
+use super::{AppError, Kinds, Known, Saver, Setup};
 use crate::api::{self, Api, Streams};
-
-pub(crate) type HostMonitor = Monitor<Arc<SandboxProber>, Store>;
-pub(crate) type HostSchedule = Schedule<Arc<SandboxProber>, Store, StoreListing>;
 
 /// How long a client may take to read its last answer when the host stops.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
