@@ -54,8 +54,9 @@ async fn a_killed_container_heals_by_itself() {
     let docker = Docker::start().unwrap();
     docker.container("shop", &["sleep", "100000"], json!({})).unwrap();
     let host = container(engine(&docker), "shop", "base = 0.2").start();
-    let report = until_state(&host, "shop", "running").await;
-    assert_eq!((&report["poolable"], &report["restarts"]), (&true.into(), &0.into()));
+    let look = || instance(&host, "shop");
+    let report = eventually("it can take work", LIMIT, look, |seen| seen["poolable"] == true).await;
+    assert_eq!((&report["state"], &report["restarts"]), (&"running".into(), &0.into()));
     assert_eq!(report["runtime"], json!({ "container": "shop" }));
     assert_eq!(
         (&report["lifecycle"]["base"], &report["lifecycle"]["cap"]),
