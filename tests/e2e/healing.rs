@@ -248,6 +248,46 @@ async fn a_killed_host_does_not_restart_twice() {
     );
 }
 
+/// L8: killed while it waits to restart, and killed while the restarted target has yet to become
+/// ready: the host goes on, and there is one restart in all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_killed_in_other_phases_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let [script, log] = ["revive.sh", "log"].map(|name| folder.path().join(name));
+    fs::write(&script, format!("echo restart >> {log:?}\n")).unwrap();
+    let status = StatusSwitch::new(200);
+    let upstream = Upstream::switched(&status);
+    let config = upstream_target(&script, &upstream.url(), "base = 3, start_budget = 30");
+    let mut host = config.start();
+    until_state(&host, "shop", "running").await;
+    status.set(503);
+    let before = until_state(&host, "shop", "offline").await;
+    host.host.kill().unwrap();
+    assert_eq!(lines(&log), 0);
+
+    host.restart(None);
+    let after = instance(&host, "shop").await;
+    assert_eq!((&after["state"], &after["since"]), (&"offline".into(), &before["since"]));
+    let started = || async { instance(&host, "shop").await["attempt"]["phase"].clone() };
+    eventually("it is restarted", LIMIT, started, |phase| phase == "started").await;
+    host.host.kill().unwrap();
+
+    host.restart(None);
+    let report = instance(&host, "shop").await;
+    assert_eq!(
+        (&report["state"], &report["attempt"]["phase"]),
+        (&"restarting".into(), &"started".into())
+    );
+    status.set(200);
+    let report = until_state(&host, "shop", "running").await;
+    assert_eq!((&report["restarts"], &report["failures"]), (&1.into(), &0.into()));
+    assert_eq!(lines(&log), 1);
+    assert_eq!(
+        states(&report),
+        ["unknown>running", "running>offline", "offline>restarting", "restarting>running"]
+    );
+}
+
 /// L6, L7, E3: what operators and update managers ask for, and what is refused and why.
 #[tokio::test(flavor = "multi_thread")]
 async fn people_ask_for_things() {
