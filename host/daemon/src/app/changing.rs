@@ -220,6 +220,8 @@ impl Saver {
 
     async fn tell(&self, saved: &SaveReport, loaded: &[String]) -> Result<usize, StoreError> {
         let targets = self.store.targets().await?;
+        // Before any probe: a result that came first would count as one from before the save.
+        let taken_up = healing::take_up(&self.healer, targets.clone()).await;
         let off_cycle: HashSet<&CheckId> = saved.off_cycle().collect();
         let mut probed = 0;
         for stored in targets.iter().filter(|stored| stored.target.enabled) {
@@ -234,7 +236,7 @@ impl Saver {
                 }
             }
         }
-        healing::take_up(&self.healer, targets).await?;
+        taken_up?;
         Ok(probed)
     }
 }
