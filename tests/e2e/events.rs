@@ -53,8 +53,10 @@ async fn a_stream_resumes_where_it_was() {
     assert_eq!(seen, wanted);
 
     // A place that is not here: the client is told to look anew.
-    let mut lost = host.events("", Some("999999")).await;
-    assert_eq!(lost.next(LIMIT).await.unwrap().event, "reset");
+    for id in ["999999", "-7", "9223372036854775807", "-9223372036854775808"] {
+        let mut lost = host.events("", Some(id)).await;
+        assert_eq!(lost.next(LIMIT).await.unwrap().event, "reset", "{id}");
+    }
     let refused = host.api.get("/api/v1/events?kind=weather").await.unwrap();
     assert_eq!(code(&refused, 400), "bad-request");
     // The host does not wait for its listeners.

@@ -125,7 +125,7 @@ impl Reader {
     /// What is sent before the first event: where the stream begins, so that a client that
     /// loses it before the first event can resume; and whether events are missing.
     fn begin(&mut self, asked: Option<i64>, bounds: EventBounds) {
-        let missed = asked.is_some_and(|last| last + 1 < bounds.first || last > bounds.last);
+        let missed = asked.is_some_and(|last| last < bounds.first - 1 || last > bounds.last);
         if missed {
             self.last = bounds.last;
             let text = "events that you have not seen are gone; read the state anew";
