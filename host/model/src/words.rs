@@ -69,7 +69,7 @@ pub(crate) use words;
 #[cfg(test)]
 mod tests {
     use crate::lifecycle::{AttemptPhase, LifecycleState, UpdateVerdict, Verdict};
-    use crate::{Action, Layer, Reason, Role, Status, Trigger, Unit};
+    use crate::{AccessRole, Action, Layer, Reason, Role, Status, Trigger, Unit};
 
     /// P6, T1, A1, A4, L1, L6: the words are fixed, and read back to what they stand for.
     #[test]
@@ -92,7 +92,8 @@ mod tests {
             Trigger: ["scheduled", "manual", "saved"],
             Role: ["liveness", "readiness"],
             Action: ["transition", "probe", "target-changed", "capability-denied", "lifecycle",
-                "restart", "quarantine", "release", "update"],
+                "restart", "quarantine", "release", "update", "token-changed"],
+            AccessRole: ["viewer", "operator", "admin"],
             LifecycleState: ["unknown", "running", "offline", "restarting", "quarantined",
                 "updating"],
             Verdict: ["unknown", "healthy", "unhealthy"],
