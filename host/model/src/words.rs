@@ -16,7 +16,7 @@ impl UnknownWord {
 }
 
 /// Gives an enum its words, in config, store, API, metrics and audit alike: `ALL`, `as_str`,
-/// `Display`, `FromStr`, and serde as text.
+/// `Display`, `FromStr`, serde as text, and a schema for the API's description.
 macro_rules! words {
     ($name:ident, $set:literal, { $($variant:ident => $word:literal),+ $(,)? }) => {
         impl $name {
@@ -48,6 +48,17 @@ macro_rules! words {
                 }
             }
         }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .enum_values(Some([$($word),+]))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

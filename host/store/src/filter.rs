@@ -67,7 +67,8 @@ pub struct TargetFilter {
     pub text: Option<String>,
     /// Only ids that come later: the last id of the page before.
     pub after: Option<String>,
-    /// How many, at most [`MAX_PAGE`]. Default 100.
+    /// How many, at most one more than [`MAX_PAGE`]: whether there is a next page shows that way.
+    /// Default 100.
     pub limit: u32,
 }
 
@@ -121,7 +122,7 @@ impl TargetFilter {
         if let Some(status) = self.status {
             query.text.push_str(of_status(status));
         }
-        query.push(" ORDER BY t.id LIMIT", Value::Whole(self.limit.min(MAX_PAGE).into()));
+        query.push(" ORDER BY t.id LIMIT", Value::Whole(self.limit.min(MAX_PAGE + 1).into()));
         query
     }
 }

@@ -23,10 +23,19 @@ pub struct Session {
 /// What can be done with tokens and sessions.
 #[derive(Debug)]
 pub(crate) enum TokenChange {
-    Create { name: String, role: AccessRole, hash: String, expires_at: Option<Timestamp> },
-    Revoke { name: String },
+    Create {
+        name: String,
+        role: AccessRole,
+        hash: String,
+        expires_at: Option<Timestamp>,
+    },
+    Revoke {
+        name: String,
+    },
     Begin(Session),
-    End { hash: String },
+    End {
+        hash: String,
+    },
     /// Sessions that have ended are dropped.
     Tidy,
 }
@@ -140,7 +149,11 @@ impl Store {
         principal: &str,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let name = name.to_owned();
-        self.change_token(TokenChange::Create { name, role, hash, expires_at }, now, principal.to_owned())
+        self.change_token(
+            TokenChange::Create { name, role, hash, expires_at },
+            now,
+            principal.to_owned(),
+        )
     }
 
     /// Ends a token, and the sessions that were begun with it.

@@ -1,5 +1,6 @@
 //! A small JSON client for the host's API.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -46,6 +47,8 @@ pub struct Answer {
     pub status: u16,
     /// The content type, empty where there was none.
     pub content_type: String,
+    /// The headers, by lower-case name; of several of one name the last.
+    pub headers: BTreeMap<String, String>,
     /// The body.
     pub text: String,
 }
@@ -70,6 +73,7 @@ fn with_json(request: reqwest::RequestBuilder, body: &Value) -> reqwest::Request
 #[derive(Debug, Clone)]
 pub struct JsonClient {
     base_url: String,
+    headers: Vec<(String, String)>,
     client: reqwest::Client,
 }
 
@@ -82,7 +86,22 @@ impl JsonClient {
             .timeout(TIMEOUT)
             .build()
             .map_err(ClientError::Setup)?;
-        Ok(Self { base_url: base_url.trim_end_matches('/').to_owned(), client })
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        Ok(Self { base_url, headers: Vec::new(), client })
+    }
+
+    /// With one more header in each request.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends a request without a body by any method.
+    pub async fn send(&self, method: &'static str, path: &str) -> Result<Answer, ClientError> {
+        let url = self.url(path);
+        let known = reqwest::Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        self.call(method, self.client.request(known, &url), url).await
     }
 
     /// GETs a path, such as `/api/v1/targets`.
@@ -116,9 +135,12 @@ impl JsonClient {
     async fn call(
         &self,
         method: &'static str,
-        request: reqwest::RequestBuilder,
+        mut request: reqwest::RequestBuilder,
         url: String,
     ) -> Result<Answer, ClientError> {
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
         let failed = |source: reqwest::Error| ClientError::Call {
             method,
             url: url.clone(),
@@ -129,7 +151,12 @@ impl JsonClient {
         let content_type =
             response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
+        let pair =
+            |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+                (name.to_string(), value.to_str().unwrap_or_default().to_owned())
+            };
+        let headers = response.headers().iter().map(pair).collect();
         let text = response.text().await.map_err(failed)?;
-        Ok(Answer { url: url.clone(), status, content_type, text })
+        Ok(Answer { url: url.clone(), status, content_type, headers, text })
     }
 }
