@@ -69,6 +69,14 @@ fn with_json(request: reqwest::RequestBuilder, body: &Value) -> reqwest::Request
     request.header("content-type", "application/json").body(body.to_string())
 }
 
+/// Begins a client. In a build where another part brings TLS to the library, a client of plain HTTP
+/// too has to know who does the cryptography.
+pub(crate) fn builder() -> reqwest::ClientBuilder {
+    // Fails when it is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+}
+
 /// Calls one server, past any proxy and without following redirects.
 #[derive(Debug, Clone)]
 pub struct JsonClient {
@@ -80,7 +88,7 @@ pub struct JsonClient {
 impl JsonClient {
     /// For the server at this base URL, such as `http://127.0.0.1:9640`.
     pub fn new(base_url: &str) -> Result<Self, ClientError> {
-        let client = reqwest::Client::builder()
+        let client = builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(TIMEOUT)

@@ -48,6 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn bench(arguments: &[String]) -> Result<(), Failed> {
+    // What the library that probes are compared with needs of a TLS that it does not use here.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // Cargo adds --bench.
     let asked: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();

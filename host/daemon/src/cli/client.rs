@@ -39,10 +39,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(args: &ApiArgs) -> Result<Self, String> {
-        let mut http = reqwest::Client::builder().no_proxy();
-        if args.url.starts_with("https:") {
-            http = http.tls_backend_preconfigured(tls(args.api_ca_file.as_ref())?);
-        }
+        let http = reqwest::Client::builder().no_proxy().tls_backend_preconfigured(tls(args)?);
         let started = |error| format!("the HTTP client could not start: {error}");
         Ok(Self {
             base: args.url.trim_end_matches('/').to_owned(),
@@ -111,11 +108,13 @@ fn token(file: Option<&PathBuf>) -> Result<Option<String>, String> {
     Ok(token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty()))
 }
 
-/// The system's certificates, and those of the file.
-fn tls(file: Option<&PathBuf>) -> Result<ClientConfig, String> {
+/// The system's certificates, and those of the file; none where no TLS is spoken.
+fn tls(args: &ApiArgs) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = file {
+    if args.url.starts_with("https:") {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    if let Some(path) = &args.api_ca_file {
         let bad = |error: String| format!("--api-ca-file {}: {error}", path.display());
         let certificates =
             CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
