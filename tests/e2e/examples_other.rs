@@ -186,6 +186,11 @@ fn dns_answer() {
     );
     fails(&file, &json!({ "name": "two.example", "server": "127.0.0.1" }), "config", "server");
     keeps(&file, &json!({ "name": "two.example" }), "plan refuses server as ");
+    keeps(
+        &file,
+        &json!({ "name": "two.example", "server": "192.0.2.1:53" }),
+        "against a server that answers no datagram it fails: timeout",
+    );
 }
 
 /// P1, P5, P9, G2: a banner, in C.

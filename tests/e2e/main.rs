@@ -7,6 +7,7 @@
     reason = "a helper of a test fails like the test itself"
 )]
 
+mod access;
 mod bad_input;
 mod by_hand;
 mod changes;

@@ -197,8 +197,8 @@ fn the_built_in_plugins_keep_to_the_contract() {
     let key = "ssh-ed25519 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
     for builtin in BUILTIN {
         let (config, runs) = match builtin.name {
-            "http-head" => (r#"{"url": "https://a.example", "path": "x"}"#.to_owned(), 4),
-            "mcp-readiness" => (r#"{"url": "http://a.example:81/mcp"}"#.to_owned(), 4),
+            "http-head" => (r#"{"url": "https://a.example", "path": "x"}"#.to_owned(), 5),
+            "mcp-readiness" => (r#"{"url": "http://a.example:81/mcp"}"#.to_owned(), 7),
             "ssh-handshake" => {
                 let login = r#""port": 2222, "identity": "none""#;
                 (format!(r#"{{"host": "a.example", "host_key": "{key}", {login}}}"#), 4)
@@ -212,6 +212,16 @@ fn the_built_in_plugins_keep_to_the_contract() {
         assert!(ran.stdout.contains("\npass: "), "{ran:?}");
         let against = ran.stdout.matches("\nok     against ").count();
         assert_eq!(against, runs, "{}: {}", builtin.name, ran.stdout);
+        // P6: the reasons that these servers can show are all told apart.
+        let reasons = match builtin.name {
+            "http-head" => "config, timeout, tls, network; not met here: host-key, auth, answer,",
+            "mcp-readiness" => {
+                "config, timeout, auth, network, answer; not met here: host-key, tls,"
+            }
+            "ssh-handshake" => "config, timeout, network",
+            _ => continue,
+        };
+        assert!(ran.stdout.contains(reasons), "{reasons}: {}", ran.stdout);
     }
 }
 

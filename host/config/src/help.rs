@@ -59,10 +59,6 @@ impl Problem {
             Self::Contradiction { origins, .. } => origins.clone(),
             Self::NoChecks => "add [[targets.checks]] with a kind below the target".into(),
             Self::BadAddress => "write one such as \"127.0.0.1:9640\" or \"[::1]:9640\"".into(),
-            Self::NotLoopback(address) => format!(
-                "listen on \"127.0.0.1:{}\", and let a proxy that knows its users stand before it",
-                address.port()
-            ),
             Self::BadDigest => "write the 64 hexadecimal digits that sha256sum prints".into(),
             Self::BadGrant(_) => String::new(),
             Self::TakenName(_) => "give the plugin's file another name".into(),

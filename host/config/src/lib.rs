@@ -17,6 +17,7 @@ mod mask;
 mod problem;
 mod resolve;
 mod schema;
+mod server;
 mod settings;
 mod source;
 mod submitted;
@@ -31,8 +32,8 @@ pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
     CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Lifecycle,
-    Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh,
-    Store, Synchronous, Tls,
+    Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, ServerTls,
+    Settings, Ssh, Store, Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

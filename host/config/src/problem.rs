@@ -163,9 +163,6 @@ pub enum Problem {
     /// An address that is none.
     #[error("this is not an address with a port")]
     BadAddress,
-    /// An address that others could reach (contract E4).
-    #[error("{0} can be reached from other machines, and there are no access tokens yet")]
-    NotLoopback(std::net::SocketAddr),
     /// A digest that is none.
     #[error("this is not a SHA-256 digest")]
     BadDigest,

@@ -61,8 +61,19 @@ impl fmt::Debug for Settings {
 /// `[server]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Where the API is served. Always a loopback address (contract E4).
+    /// Where the API and the page are served. Beyond loopback only with tokens (contract E4).
     pub listen: SocketAddr,
+    /// `[server.tls]`: the certificate to serve with. None: plain HTTP.
+    pub tls: Option<ServerTls>,
+}
+
+/// `[server.tls]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerTls {
+    /// A PEM file: the certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// A PEM file: its private key.
+    pub key: PathBuf,
 }
 
 /// `[store]`

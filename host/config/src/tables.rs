@@ -1,7 +1,6 @@
 //! The tables at the top of the file, all but the targets.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use probehost_model::IntervalSetting;
@@ -11,19 +10,17 @@ use toml::de::DeTable;
 use crate::problem::{Problem, shown};
 use crate::settings::{
     CaFile, Containers, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel,
-    PluginSettings, Plugins, Probes, Secrets, Server, Settings, Ssh, Store, Synchronous, Tls,
+    PluginSettings, Plugins, Probes, Secrets, Settings, Ssh, Store, Synchronous, Tls,
 };
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask};
+use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask, server};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
 const MOST_CONCURRENT: u32 = 10_000;
 const DEFAULT_CONCURRENCY: u32 = 64;
-const DEFAULT_LISTEN: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9640);
 
 /// Takes every setting out of the file's root.
 pub(crate) fn read(
@@ -32,7 +29,7 @@ pub(crate) fn read(
     folder: &Path,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Settings {
-    let server = server(reader, root.take("server"));
+    let server = server::read(reader, root.take("server"), folder);
     let store = store(reader, root.take("store"), folder);
     let probes = probes(reader, root.take("probes"), env);
     let beside = match &store.database {
@@ -64,23 +61,6 @@ pub(crate) fn read(
         commands,
         log,
     }
-}
-
-fn server(reader: &mut Reader<'_>, item: Option<Item<'_>>) -> Server {
-    let mut section = section(reader, item, "server");
-    let listen = section.take("listen").and_then(|item| {
-        let path = KeyPath::Key(&section.path, "listen");
-        let text = reader.string(&item, path)?;
-        let problem = match text.parse::<SocketAddr>() {
-            Ok(address) if address.ip().is_loopback() => return Some(address),
-            Ok(address) => Problem::NotLoopback(address),
-            Err(_) => Problem::BadAddress,
-        };
-        reader.report(&item.span(), path, problem);
-        None
-    });
-    section.finish(reader);
-    Server { listen: listen.unwrap_or(DEFAULT_LISTEN) }
 }
 
 fn store(reader: &mut Reader<'_>, item: Option<Item<'_>>, folder: &Path) -> Store {
@@ -330,7 +310,7 @@ fn texts<T>(
     made
 }
 
-fn file_path(
+pub(crate) fn file_path(
     reader: &mut Reader<'_>,
     item: &Item<'_>,
     path: KeyPath<'_>,

@@ -197,11 +197,13 @@ fn databases() {
     refused("database_empty", "[store]\nurl = \"sqlite:\"\n");
 }
 
-/// E4: without access tokens nothing but loopback is served.
+/// E4: a certificate without its key is no use, and nothing else could be meant.
 #[test]
-fn only_loopback_is_served() {
-    refused("address_not_loopback", "[server]\nlisten = \"0.0.0.0:9640\"\n");
-    refused("address_not_loopback_v6", "[server]\nlisten = \"[::]:80\"\n");
+fn a_certificate_needs_its_key() {
+    refused("server_tls_no_key", "[server.tls]\ncertificate = \"a.pem\"\n");
+    refused("server_tls_empty", "[server.tls]\n");
+    refused("server_tls_no_table", "[server]\ntls = \"a.pem\"\n");
+    refused("server_tls_slip", "[server.tls]\ncert = \"a.pem\"\nkey = \" \"\n");
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn a_database_by_its_url() {
 fn an_empty_file_is_all_defaults() {
     let config = parse("");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:9640");
+    assert_eq!(config.server.tls, None);
     assert_eq!(config.store.database, file("/etc/probehost/probehost.db"));
     assert_eq!(config.store.synchronous, Synchronous::Normal);
     assert_eq!(config.probes.concurrency, 64);

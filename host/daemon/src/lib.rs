@@ -1,9 +1,11 @@
-//! The daemon: `app` puts the parts together, `api` and `cli` parse, call and render.
+//! The daemon: `app` puts the parts together, `api` and `cli` parse, call and render, `server`
+//! holds the connections.
 
 mod api;
 mod app;
 mod cli;
 mod logging;
+mod server;
 
 /// A probe allocates some hundred times, on whichever thread it happens to run: this allocator
 /// makes a whole probe a sixth cheaper than the system's (docs/performance.md).
@@ -11,6 +13,7 @@ mod logging;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub use app::{AppError, Kinds, Planned, SandboxProber, Setup, check_seen};
+pub use server::CertificateError;
 
 /// Runs the command line of `probehost`.
 #[must_use]

@@ -29,6 +29,8 @@ pub enum Action {
     Release,
     /// An update began, was promoted or was rolled back.
     Update,
+    /// A token was made or revoked.
+    TokenChanged,
 }
 
 words!(Action, "action", {
@@ -41,6 +43,7 @@ words!(Action, "action", {
     Quarantine => "quarantine",
     Release => "release",
     Update => "update",
+    TokenChanged => "token-changed",
 });
 
 /// One row of the append-only audit.
@@ -56,7 +59,7 @@ pub struct AuditEntry {
     pub action: Action,
     /// What asked for the probe, where there was one.
     pub trigger: Option<Trigger>,
-    /// Id of the target.
+    /// Id of the target; empty where it is about none.
     pub target: String,
     /// Name of the check, where one is concerned.
     pub check: Option<String>,

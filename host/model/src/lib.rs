@@ -4,6 +4,7 @@
 //! ([`Timestamp`]), so that every rule can be tested as a table. Nothing of ours is
 //! imported, and everything else imports this.
 
+mod access;
 mod audit;
 mod cadence;
 mod endpoint;
@@ -25,6 +26,7 @@ mod transition;
 mod window;
 mod words;
 
+pub use access::{AccessRole, Token};
 pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
 pub use cadence::{next_due, phase_of};
 pub use endpoint::{Endpoint, Origin, Plan, Scheme};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::lifecycle::Policy;
 
 /// How a target is restarted (contract L9). Plugins have no part in it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Runtime {
     /// The container of this name or id, by the container engine.

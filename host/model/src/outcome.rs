@@ -90,7 +90,7 @@ words!(Unit, "unit", {
 });
 
 /// One number that a probe measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Measurement {
     /// Lower-case words joined by underscores: `first_byte`.
     pub name: String,

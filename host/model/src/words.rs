@@ -16,7 +16,7 @@ impl UnknownWord {
 }
 
 /// Gives an enum its words, in config, store, API, metrics and audit alike: `ALL`, `as_str`,
-/// `Display`, `FromStr`, and serde as text.
+/// `Display`, `FromStr`, serde as text, and a schema for the API's description.
 macro_rules! words {
     ($name:ident, $set:literal, { $($variant:ident => $word:literal),+ $(,)? }) => {
         impl $name {
@@ -49,6 +49,17 @@ macro_rules! words {
             }
         }
 
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .enum_values(Some([$($word),+]))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
@@ -69,7 +80,7 @@ pub(crate) use words;
 #[cfg(test)]
 mod tests {
     use crate::lifecycle::{AttemptPhase, LifecycleState, UpdateVerdict, Verdict};
-    use crate::{Action, Layer, Reason, Role, Status, Trigger, Unit};
+    use crate::{AccessRole, Action, Layer, Reason, Role, Status, Trigger, Unit};
 
     /// P6, T1, A1, A4, L1, L6: the words are fixed, and read back to what they stand for.
     #[test]
@@ -92,7 +103,8 @@ mod tests {
             Trigger: ["scheduled", "manual", "saved"],
             Role: ["liveness", "readiness"],
             Action: ["transition", "probe", "target-changed", "capability-denied", "lifecycle",
-                "restart", "quarantine", "release", "update"],
+                "restart", "quarantine", "release", "update", "token-changed"],
+            AccessRole: ["viewer", "operator", "admin"],
             LifecycleState: ["unknown", "running", "offline", "restarting", "quarantined",
                 "updating"],
             Verdict: ["unknown", "healthy", "unhealthy"],

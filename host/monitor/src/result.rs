@@ -6,7 +6,7 @@ use probehost_model::{CheckId, Layer, Measurement, Outcome, Refusal, Status, Tim
 use serde::Serialize;
 
 /// A line of a probe's log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct LogLine {
     /// `debug`, `info` or `warn`.
     pub level: &'static str,
@@ -15,7 +15,7 @@ pub struct LogLine {
 }
 
 /// One call of a capability in a probe.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ProbeCall {
     /// The capability: `http`.
     pub capability: &'static str,

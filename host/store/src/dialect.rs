@@ -71,6 +71,15 @@ impl Dialect {
         }
     }
 
+    /// The labels of a target `t` as rows of `key` and `value`, and the function that gives the
+    /// place of a text within another, 0 when it is not there.
+    pub(crate) const fn listing_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sqlite => ("json_each(t.labels)", "instr"),
+            Self::Postgres => ("jsonb_each_text(t.labels::jsonb)", "strpos"),
+        }
+    }
+
     /// What a save does before it reads; none where the begin has done it.
     pub(crate) const fn save_lock(self) -> Option<&'static str> {
         match self {

@@ -116,6 +116,12 @@ pub enum StoreError {
     /// The same target, or the same check of a target, is there more than once.
     #[error("{0} is there more than once; give each its own name")]
     Duplicate(String),
+    /// A token of that name is in use.
+    #[error("a token {0:?} is in use; choose another name, or revoke that one first")]
+    TokenExists(String),
+    /// No token of that name is in use.
+    #[error("no token {0:?} is in use; `probehost token list` shows those that are")]
+    NoSuchToken(String),
     /// Another host keeps writing the same lifecycle record.
     #[error("another host keeps changing the lifecycle of the target {0:?}; try again")]
     Overtaken(String),

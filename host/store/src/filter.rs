@@ -1,8 +1,9 @@
-//! What to list of the history, newest first.
+//! What to list: of the history, newest first; of the targets, by id.
 
-use probehost_model::Action;
+use probehost_model::{Action, Status};
 
 use crate::conn::Value;
+use crate::dialect::Dialect;
 
 /// The most rows that one listing gives.
 pub const MAX_PAGE: u32 = 1000;
@@ -46,6 +47,107 @@ pub struct AuditFilter {
 impl Default for AuditFilter {
     fn default() -> Self {
         Self { target: None, check: None, action: None, principal: None, before: None, limit: 100 }
+    }
+}
+
+/// Which targets to list. The default lists the first of all; every part narrows it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetFilter {
+    /// Labels with their values; all of them.
+    pub labels: Vec<(String, String)>,
+    /// The worst status of its checks; that of a target without checks is `unknown`.
+    pub status: Option<Status>,
+    /// A probe kind that one of its checks has.
+    pub kind: Option<String>,
+    /// Whether it is enabled.
+    pub enabled: Option<bool>,
+    /// Whether it has a runtime.
+    pub managed: Option<bool>,
+    /// A part of its id or name; the case of ASCII letters does not matter.
+    pub text: Option<String>,
+    /// Only ids that come later: the last id of the page before.
+    pub after: Option<String>,
+    /// How many, at most one more than [`MAX_PAGE`]: whether there is a next page shows that way.
+    /// Default 100.
+    pub limit: u32,
+}
+
+impl Default for TargetFilter {
+    fn default() -> Self {
+        Self {
+            labels: Vec::new(),
+            status: None,
+            kind: None,
+            enabled: None,
+            managed: None,
+            text: None,
+            after: None,
+            limit: 100,
+        }
+    }
+}
+
+impl TargetFilter {
+    /// The ids that it lists.
+    pub(crate) fn ids(&self, dialect: Dialect) -> Listing<'_> {
+        let (each, position) = dialect.listing_words();
+        let mut query = Listing::new("SELECT t.id FROM targets AS t WHERE t.deleted_at IS NULL");
+        if let Some(after) = &self.after {
+            query.push(" AND t.id >", Value::Text(after));
+        }
+        if let Some(enabled) = self.enabled {
+            query.push(" AND t.enabled =", Value::Flag(enabled));
+        }
+        match self.managed {
+            Some(true) => query.text.push_str(" AND t.managed IS NOT NULL"),
+            Some(false) => query.text.push_str(" AND t.managed IS NULL"),
+            None => {}
+        }
+        for (label, value) in &self.labels {
+            query.text.push_str(&format!(" AND EXISTS (SELECT 1 FROM {each} AS each WHERE true"));
+            query.push(" AND each.key =", Value::Text(label));
+            query.push(" AND each.value =", Value::Text(value));
+            query.text.push(')');
+        }
+        if let Some(kind) = &self.kind {
+            query.text.push_str(" AND EXISTS (SELECT 1 FROM checks WHERE target_id = t.id");
+            query.push(" AND kind =", Value::Text(kind));
+            query.text.push(')');
+        }
+        if let Some(text) = &self.text {
+            query.text.push_str(&format!(" AND {position}(lower(t.id || ' ' || t.name), lower("));
+            query.push("", Value::Text(text));
+            query.text.push_str(")) > 0");
+        }
+        if let Some(status) = self.status {
+            query.text.push_str(of_status(status));
+        }
+        query.push(" ORDER BY t.id LIMIT", Value::Whole(self.limit.min(MAX_PAGE + 1).into()));
+        query
+    }
+}
+
+/// The worst of the checks, as conditions.
+const fn of_status(status: Status) -> &'static str {
+    match status {
+        Status::Unhealthy => {
+            " AND EXISTS (SELECT 1 FROM records AS r WHERE r.target_id = t.id \
+             AND r.status = 'unhealthy')"
+        }
+        Status::Healthy => {
+            " AND EXISTS (SELECT 1 FROM checks AS c WHERE c.target_id = t.id) \
+             AND NOT EXISTS (SELECT 1 FROM checks AS c LEFT JOIN records AS r \
+             ON r.target_id = c.target_id AND r.check_name = c.name \
+             WHERE c.target_id = t.id AND COALESCE(r.status, 'unknown') <> 'healthy')"
+        }
+        Status::Unknown => {
+            " AND NOT EXISTS (SELECT 1 FROM records AS r WHERE r.target_id = t.id \
+             AND r.status = 'unhealthy') \
+             AND (NOT EXISTS (SELECT 1 FROM checks AS c WHERE c.target_id = t.id) \
+             OR EXISTS (SELECT 1 FROM checks AS c LEFT JOIN records AS r \
+             ON r.target_id = c.target_id AND r.check_name = c.name \
+             WHERE c.target_id = t.id AND COALESCE(r.status, 'unknown') = 'unknown'))"
+        }
     }
 }
 

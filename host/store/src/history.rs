@@ -83,6 +83,13 @@ impl<'a> NewAudit<'a> {
         Self(at.as_micros(), principal, action, None, target, None, None, None, outcome, None)
     }
 
+    /// A token was made or revoked.
+    pub(crate) fn token_changed(at: Timestamp, principal: &'a str, outcome: String) -> Self {
+        let action = Action::TokenChanged.as_str();
+        let target = Cow::Borrowed("");
+        Self(at.as_micros(), principal, action, None, target, None, None, None, outcome, None)
+    }
+
     /// Something was done with a managed target, by whom, and what had asked for it; with the
     /// states where one led to the other.
     pub(crate) fn lifecycle(

@@ -32,11 +32,12 @@ mod save;
 mod sqlite;
 mod store;
 mod stored;
+mod tokens;
 mod writer;
 
 pub use error::StoreError;
 pub use events::EventBounds;
-pub use filter::{AuditFilter, MAX_PAGE, TransitionFilter};
+pub use filter::{AuditFilter, MAX_PAGE, TargetFilter, TransitionFilter};
 pub use lifecycle::{LifecycleAudit, LifecycleWrite, StoredTransition};
 pub use location::Location;
 pub use observe::{Recorded, Write};
@@ -44,3 +45,4 @@ pub use open::{Options, Synchronous};
 pub use read::StoredTarget;
 pub use save::SaveReport;
 pub use store::Store;
+pub use tokens::Session;

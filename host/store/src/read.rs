@@ -6,7 +6,7 @@ use probehost_model::{AuditEntry, CheckId, Record, Target, Timestamp, Transition
 use sqlx::AssertSqlSafe;
 
 use crate::conn::{Row, Value};
-use crate::filter::{AuditFilter, Listing, TransitionFilter};
+use crate::filter::{AuditFilter, Listing, TargetFilter, TransitionFilter};
 use crate::rows::{self, RECORD_COLUMNS};
 use crate::stored::{self, Stored};
 use crate::{Store, StoreError};
@@ -37,6 +37,24 @@ impl Store {
             stored::SELECT
         );
         let found = self.read(AssertSqlSafe(text), &[]).await?;
+        Ok(stored::assemble(&found)?.into_iter().map(StoredTarget::from).collect())
+    }
+
+    /// A page of the targets that are not deleted, by ascending id; all from one moment.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub async fn targets_page(
+        &self,
+        filter: &TargetFilter,
+    ) -> Result<Vec<StoredTarget>, StoreError> {
+        let mut query = filter.ids(self.dialect());
+        query.text = format!(
+            "{} WHERE targets.id IN ({}) ORDER BY targets.id, checks.name",
+            stored::SELECT,
+            query.text
+        );
+        let found = self.list(query).await?;
         Ok(stored::assemble(&found)?.into_iter().map(StoredTarget::from).collect())
     }
 

@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::conn::{Readers, Row, Value};
+use crate::dialect::Dialect;
 use crate::link::Link;
 use crate::save::{Change, Save};
 use crate::writer::{Job, Writer};
@@ -181,6 +182,11 @@ impl Store {
         self.inner.location.path().is_none()
     }
 
+    /// The language of its database.
+    pub(crate) fn dialect(&self) -> Dialect {
+        if self.is_shared() { Dialect::Postgres } else { Dialect::Sqlite }
+    }
+
     fn save(
         &self,
         change: Change,
@@ -190,6 +196,15 @@ impl Store {
         let save = Save { change, now, principal: principal.to_owned() };
         let (answer, answered) = oneshot::channel();
         self.submit(Job::Save(Box::new(save), answer), answered)
+    }
+
+    /// Puts a job into the queue that answers one question.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Job,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(job(answer), answered)
     }
 
     /// Puts a job into the queue now if there is room, else when the future is awaited.

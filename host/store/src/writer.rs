@@ -10,6 +10,7 @@ use crate::history::Failure;
 use crate::link::Link;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
+use crate::tokens::{self, TokenWrite};
 use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle};
 
 /// The most observations that one transaction holds.
@@ -21,6 +22,7 @@ pub(crate) enum Job {
     Observe(Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>),
     Save(Box<Save>, oneshot::Sender<Result<SaveReport, StoreError>>),
     Lifecycle(Box<LifecycleWrite>, oneshot::Sender<Result<bool, StoreError>>),
+    Token(Box<TokenWrite>, oneshot::Sender<Result<(), StoreError>>),
     /// Drop events from before that time.
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
     /// Take nothing more; end when the queue is empty.
@@ -65,6 +67,14 @@ impl Work for LifecycleWrite {
     }
 }
 
+impl Work for TokenWrite {
+    type Done = ();
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        tokens::apply(conn, self).await
+    }
+}
+
 struct Trim(Timestamp);
 
 impl Work for Trim {
@@ -104,6 +114,9 @@ impl Writer {
                     }
                     Job::Lifecycle(write, answer) => {
                         self.observe(&mut waiting).await;
+                        let _ = answer.send(self.transaction(&*write).await);
+                    }
+                    Job::Token(write, answer) => {
                         let _ = answer.send(self.transaction(&*write).await);
                     }
                     Job::Trim(before, answer) => {

@@ -1,5 +1,6 @@
 //! A small JSON client for the host's API.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -46,6 +47,8 @@ pub struct Answer {
     pub status: u16,
     /// The content type, empty where there was none.
     pub content_type: String,
+    /// The headers, by lower-case name; of several of one name the last.
+    pub headers: BTreeMap<String, String>,
     /// The body.
     pub text: String,
 }
@@ -66,23 +69,47 @@ fn with_json(request: reqwest::RequestBuilder, body: &Value) -> reqwest::Request
     request.header("content-type", "application/json").body(body.to_string())
 }
 
+/// Begins a client. In a build where another part brings TLS to the library, a client of plain HTTP
+/// too has to know who does the cryptography.
+pub(crate) fn builder() -> reqwest::ClientBuilder {
+    // Fails when it is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+}
+
 /// Calls one server, past any proxy and without following redirects.
 #[derive(Debug, Clone)]
 pub struct JsonClient {
     base_url: String,
+    headers: Vec<(String, String)>,
     client: reqwest::Client,
 }
 
 impl JsonClient {
     /// For the server at this base URL, such as `http://127.0.0.1:9640`.
     pub fn new(base_url: &str) -> Result<Self, ClientError> {
-        let client = reqwest::Client::builder()
+        let client = builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(TIMEOUT)
             .build()
             .map_err(ClientError::Setup)?;
-        Ok(Self { base_url: base_url.trim_end_matches('/').to_owned(), client })
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        Ok(Self { base_url, headers: Vec::new(), client })
+    }
+
+    /// With one more header in each request.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends a request without a body by any method.
+    pub async fn send(&self, method: &'static str, path: &str) -> Result<Answer, ClientError> {
+        let url = self.url(path);
+        let known = reqwest::Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        self.call(method, self.client.request(known, &url), url).await
     }
 
     /// GETs a path, such as `/api/v1/targets`.
@@ -116,9 +143,12 @@ impl JsonClient {
     async fn call(
         &self,
         method: &'static str,
-        request: reqwest::RequestBuilder,
+        mut request: reqwest::RequestBuilder,
         url: String,
     ) -> Result<Answer, ClientError> {
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
         let failed = |source: reqwest::Error| ClientError::Call {
             method,
             url: url.clone(),
@@ -129,7 +159,12 @@ impl JsonClient {
         let content_type =
             response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
+        let pair =
+            |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+                (name.to_string(), value.to_str().unwrap_or_default().to_owned())
+            };
+        let headers = response.headers().iter().map(pair).collect();
         let text = response.text().await.map_err(failed)?;
-        Ok(Answer { url: url.clone(), status, content_type, text })
+        Ok(Answer { url: url.clone(), status, content_type, headers, text })
     }
 }

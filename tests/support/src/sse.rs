@@ -65,7 +65,7 @@ impl EventStream {
     /// Opens the stream at `url`, from after the event of that id where one is given.
     pub async fn open(url: &str, last_id: Option<&str>) -> Result<Self, StreamError> {
         let call = |source| StreamError::Call { url: url.to_owned(), source };
-        let mut request = reqwest::Client::new().get(url);
+        let mut request = crate::http::builder().build().map_err(call)?.get(url);
         if let Some(id) = last_id {
             request = request.header("last-event-id", id);
         }

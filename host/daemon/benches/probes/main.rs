@@ -1,5 +1,6 @@
 //! What a probe costs: `make bench`, or a part of it with
-//! `cargo bench -p probehost --bench probes -- run probes records resident blackbox ssh`.
+//! `cargo bench -p probehost --bench probes -- run probes records resident blackbox ssh company
+//! languages`.
 //!
 //! Every figure that is compared with another comes from the same run of this program, since
 //! what else a machine does changes figures by half and ratios by little. CPU is user and
@@ -7,9 +8,11 @@
 //! its own (this program again, see [`upstream`]), so its CPU counts for nobody.
 
 mod blackbox;
+mod company;
 mod cost;
 mod fleet;
 mod hosts;
+mod languages;
 mod probes;
 mod records;
 mod report;
@@ -25,7 +28,8 @@ use std::process::ExitCode;
 type Failed = Box<dyn Error + Send + Sync>;
 
 /// The parts, in the order in which they run.
-const PARTS: [&str; 6] = ["run", "probes", "records", "resident", "blackbox", "ssh"];
+const PARTS: [&str; 8] =
+    ["run", "probes", "records", "resident", "blackbox", "ssh", "company", "languages"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn bench(arguments: &[String]) -> Result<(), Failed> {
+    // What the library that probes are compared with needs of a TLS that it does not use here.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // Cargo adds --bench.
     let asked: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
@@ -64,7 +70,9 @@ fn bench(arguments: &[String]) -> Result<(), Failed> {
             "records" => records::bench()?,
             "resident" => resident::bench()?,
             "blackbox" => blackbox::bench()?,
-            _ => ssh::bench()?,
+            "ssh" => ssh::bench()?,
+            "company" => company::bench()?,
+            _ => languages::bench()?,
         }
     }
     Ok(())

@@ -2,14 +2,16 @@
 
 use axum::Json;
 use axum::extract::rejection::{BytesRejection, PathRejection};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use probehost_config::FieldError;
 use probehost_healer::AskError;
+use probehost_model::AccessRole;
 use probehost_model::lifecycle::Refused;
 use probehost_monitor::ProbeError;
 use probehost_store::StoreError;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::ChangeError;
 
@@ -44,6 +46,27 @@ pub(crate) enum ApiError {
     /// A body over the limit.
     #[error("the body is larger than {} KiB; send none, or what the API's description says", super::BODY_LIMIT / 1024)]
     TooLarge,
+    /// Nobody whom the host knows asks (contract E4).
+    #[error("{0}")]
+    Unauthorized(&'static str),
+    /// Whoever asks may not do that.
+    #[error("{principal:?} has the role {has}, and this needs {needs}")]
+    Forbidden {
+        /// Who asks.
+        principal: String,
+        /// What its token lets it do.
+        has: AccessRole,
+        /// What it would have to.
+        needs: AccessRole,
+    },
+    /// A token in a URL: it would end up in logs and histories.
+    #[error(
+        "the URL has a parameter {0:?}: a token goes into the header Authorization only; take a new one if this was one"
+    )]
+    TokenInUrl(String),
+    /// A body that does not come.
+    #[error("the body did not come within {} s", super::BODY_TIME.as_secs())]
+    TooSlow,
     /// No such path.
     #[error("there is nothing at {0}; the API is under /api/v1")]
     NoRoute(String),
@@ -67,12 +90,13 @@ pub(crate) enum ApiError {
     Internal(String),
 }
 
-#[derive(Serialize)]
-struct Body {
+/// What every call answers that does not do what was asked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
     error: Detail,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Detail {
     /// For programs: stable.
     code: &'static str,
@@ -83,7 +107,7 @@ struct Detail {
     fields: Vec<Field>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Field {
     /// A JSON pointer into the body: `/checks/0/config/url`; empty for the whole.
     pointer: String,
@@ -106,6 +130,10 @@ impl ApiError {
             Self::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed"),
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "bad-request"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "too-slow"),
+            Self::Unauthorized(_) => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            Self::Forbidden { .. } => (StatusCode::FORBIDDEN, "forbidden"),
+            Self::TokenInUrl(_) => (StatusCode::BAD_REQUEST, "token-in-url"),
             Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign-request"),
             Self::Change(ChangeError::Fields(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-target")
@@ -208,6 +236,13 @@ impl IntoResponse for ApiError {
             }
             _ => Vec::new(),
         };
-        (status, Json(Body { error: Detail { code, message, fields } })).into_response()
+        let unauthorized = status == StatusCode::UNAUTHORIZED;
+        let mut answer =
+            (status, Json(ErrorBody { error: Detail { code, message, fields } })).into_response();
+        if unauthorized {
+            let scheme = HeaderValue::from_static("Bearer realm=\"probehost\"");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        answer
     }
 }

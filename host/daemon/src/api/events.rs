@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
+use utoipa::IntoParams;
 
 use super::Api;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorBody};
 
 /// Most streams at once.
 const STREAMS: usize = 256;
@@ -52,10 +53,13 @@ impl Streams {
 }
 
 /// What can be asked of the stream.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsAsk {
+    /// Only of this target.
     target: Option<String>,
+    /// Only of this kind.
     kind: Option<EventKind>,
     /// The last id that was seen; the header `Last-Event-ID` goes before it.
     after: Option<i64>,
@@ -70,6 +74,11 @@ struct EventView<'a> {
     change: &'a Change,
 }
 
+/// What changes, as server-sent events, resumable.
+#[utoipa::path(get, path = "/events", tag = "events",
+    params(EventsAsk, ("Last-Event-ID" = Option<i64>, Header, description = "The last id that was seen.")),
+    responses((status = 200, content_type = "text/event-stream", body = String),
+        (status = "default", body = ErrorBody)))]
 pub(crate) async fn events(
     State(api): State<Api>,
     ask: Result<Query<EventsAsk>, QueryRejection>,

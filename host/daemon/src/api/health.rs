@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Api;
 
 /// Whether the host can do its work.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Health {
     /// `ok`, or `degraded` when the store can't be reached.
     status: &'static str,

@@ -6,31 +6,41 @@ use axum::extract::{Query, State};
 use probehost_model::Action;
 use probehost_store::{AuditFilter, MAX_PAGE, TransitionFilter};
 use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 
 use super::Api;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorBody};
 use super::view::{AuditView, TransitionView};
 
 const PAGE: u32 = 100;
 
 /// What can be asked of the transitions.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TransitionsAsk {
+    /// Only of this target.
     target: Option<String>,
+    /// Only of checks of this name.
     check: Option<String>,
+    /// The `next_before` of the page before.
     before: Option<i64>,
+    /// How many, 100 without it.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 /// A page of transitions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Transitions {
     transitions: Vec<TransitionView>,
     /// What to give as `before` for the next page; none: this is the last.
     next_before: Option<i64>,
 }
 
+/// Changes of status, newest first.
+#[utoipa::path(get, path = "/transitions", tag = "history", params(TransitionsAsk),
+    responses((status = 200, body = Transitions), (status = "default", body = ErrorBody)))]
 pub(crate) async fn transitions(
     State(api): State<Api>,
     ask: Result<Query<TransitionsAsk>, QueryRejection>,
@@ -45,25 +55,36 @@ pub(crate) async fn transitions(
 }
 
 /// What can be asked of the audit.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AuditAsk {
+    /// Only of this target.
     target: Option<String>,
+    /// Only of checks of this name.
     check: Option<String>,
+    /// Only of this action.
     action: Option<Action>,
+    /// Only by this principal.
     principal: Option<String>,
+    /// The `next_before` of the page before.
     before: Option<i64>,
+    /// How many, 100 without it.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 /// A page of the audit.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Audit {
     audit: Vec<AuditView>,
     /// What to give as `before` for the next page; none: this is the last.
     next_before: Option<i64>,
 }
 
+/// What was done, newest first.
+#[utoipa::path(get, path = "/audit", tag = "history", params(AuditAsk),
+    responses((status = 200, body = Audit), (status = "default", body = ErrorBody)))]
 pub(crate) async fn audit(
     State(api): State<Api>,
     ask: Result<Query<AuditAsk>, QueryRejection>,

@@ -14,7 +14,7 @@ use super::policy_view::LifecycleView;
 use super::view::{CheckView, WindowView};
 
 /// A managed target with its lifecycle.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct InstanceView {
     /// The target's.
     id: String,
@@ -41,7 +41,7 @@ pub(crate) struct InstanceView {
     update: Option<UpdateView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct AttemptView {
     number: u64,
     phase: AttemptPhase,
@@ -50,7 +50,7 @@ struct AttemptView {
     started_at: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct UpdateView {
     began_at: String,
     /// What the host advises the update manager, who decides.
@@ -92,7 +92,7 @@ impl InstanceView {
 }
 
 /// All that is known of a managed target.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct InstanceReport {
     #[serde(flatten)]
     instance: InstanceView,
@@ -105,7 +105,7 @@ pub(crate) struct InstanceReport {
 }
 
 /// A check, with what it says of each layer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct CheckReport {
     #[serde(flatten)]
     check: CheckView,
@@ -113,7 +113,7 @@ struct CheckReport {
     layers: Vec<LayerView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct LayerView {
     layer: Layer,
     #[serde(flatten)]
@@ -149,7 +149,7 @@ impl InstanceReport {
 }
 
 /// One change of the lifecycle state.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct LifecycleTransitionView {
     id: i64,
     at: String,

@@ -16,11 +16,13 @@ use probehost_model::lifecycle::{LifecycleState, PoolMember};
 use probehost_store::TransitionFilter;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
+use super::error::ErrorBody;
 use super::instance_view::{InstanceReport, InstanceView, LayerView, LifecycleTransitionView};
 use super::targets::view_of;
-use super::{Api, PRINCIPAL};
+use super::{Api, Identity};
 
 type Id = Result<Path<String>, PathRejection>;
 type Body = Result<Bytes, BytesRejection>;
@@ -29,18 +31,23 @@ type Body = Result<Bytes, BytesRejection>;
 const HISTORY: u32 = 100;
 
 /// What can be asked of the list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListAsk {
+    /// Only those in this state.
     state: Option<LifecycleState>,
 }
 
 /// Managed targets, in ascending order of id.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Instances {
     instances: Vec<InstanceView>,
 }
 
+/// Managed targets with their lifecycles, in ascending order of id.
+#[utoipa::path(get, path = "/health/instances", tag = "managed targets", params(ListAsk),
+    responses((status = 200, body = Instances), (status = "default", body = ErrorBody)))]
 pub(crate) async fn list(
     State(api): State<Api>,
     ask: Result<Query<ListAsk>, QueryRejection>,
@@ -54,6 +61,10 @@ pub(crate) async fn list(
     Ok(Json(Instances { instances }))
 }
 
+/// All that is known of a managed target.
+#[utoipa::path(get, path = "/health/instances/{id}", tag = "managed targets",
+    params(("id" = String, Path)),
+    responses((status = 200, body = InstanceReport), (status = "default", body = ErrorBody)))]
 pub(crate) async fn one(State(api): State<Api>, id: Id) -> Result<Json<InstanceReport>, ApiError> {
     let Path(id) = id?;
     let instance = find(&api, &id).await?;
@@ -77,40 +88,56 @@ pub(crate) async fn one(State(api): State<Api>, id: Id) -> Result<Json<InstanceR
     Ok(Json(InstanceReport::new(&instance, now, target.checks, layers, history)))
 }
 
+/// Restarts a managed target now.
+#[utoipa::path(post, path = "/health/instances/{id}/restart", tag = "managed targets",
+    params(("id" = String, Path)),
+    responses((status = 200, body = InstanceView), (status = "default", body = ErrorBody)))]
 pub(crate) async fn restart(
     State(api): State<Api>,
+    who: Identity,
     id: Id,
 ) -> Result<Json<InstanceView>, ApiError> {
-    ask(&api, id, Ask::Restart).await
+    ask(&api, &who, id, Ask::Restart).await
 }
 
 /// Why a target is set aside.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct QuarantineBody {
     #[serde(default)]
     message: String,
 }
 
+/// Sets a managed target aside: no more restarts.
+#[utoipa::path(post, path = "/health/instances/{id}/quarantine", tag = "managed targets",
+    params(("id" = String, Path)),
+    request_body = Option<QuarantineBody>,
+    responses((status = 200, body = InstanceView), (status = "default", body = ErrorBody)))]
 pub(crate) async fn quarantine(
     State(api): State<Api>,
+    who: Identity,
     id: Id,
     body: Body,
 ) -> Result<Json<InstanceView>, ApiError> {
     let QuarantineBody { message } =
         json(&body?, "send { \"message\": \"why\" } or nothing")?.unwrap_or_default();
-    ask(&api, id, Ask::Quarantine(message)).await
+    ask(&api, &who, id, Ask::Quarantine(message)).await
 }
 
+/// Ends the quarantine of a managed target, with a restart.
+#[utoipa::path(post, path = "/health/instances/{id}/release", tag = "managed targets",
+    params(("id" = String, Path)),
+    responses((status = 200, body = InstanceView), (status = "default", body = ErrorBody)))]
 pub(crate) async fn release(
     State(api): State<Api>,
+    who: Identity,
     id: Id,
 ) -> Result<Json<InstanceView>, ApiError> {
-    ask(&api, id, Ask::Release).await
+    ask(&api, &who, id, Ask::Release).await
 }
 
 /// What the update manager does (contract L6).
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum UpdateStep {
     Begin,
@@ -118,14 +145,20 @@ enum UpdateStep {
     RolledBack,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UpdateBody {
     step: UpdateStep,
 }
 
+/// Tells of a step of an update, which suppresses restarts meanwhile.
+#[utoipa::path(post, path = "/health/instances/{id}/update", tag = "managed targets",
+    params(("id" = String, Path)),
+    request_body = UpdateBody,
+    responses((status = 200, body = InstanceView), (status = "default", body = ErrorBody)))]
 pub(crate) async fn update(
     State(api): State<Api>,
+    who: Identity,
     id: Id,
     body: Body,
 ) -> Result<Json<InstanceView>, ApiError> {
@@ -137,13 +170,13 @@ pub(crate) async fn update(
         UpdateStep::Promoted => Ask::UpdatePromoted,
         UpdateStep::RolledBack => Ask::UpdateRolledBack,
     };
-    ask(&api, id, what).await
+    ask(&api, &who, id, what).await
 }
 
-async fn ask(api: &Api, id: Id, what: Ask) -> Result<Json<InstanceView>, ApiError> {
+async fn ask(api: &Api, who: &Identity, id: Id, what: Ask) -> Result<Json<InstanceView>, ApiError> {
     let Path(id) = id?;
     find(api, &id).await?;
-    api.healer.ask(&id, what, PRINCIPAL).await?;
+    api.healer.ask(&id, what, &who.principal).await?;
     let instance = find(api, &id).await?;
     Ok(Json(InstanceView::new(&instance, api.monitor.clock().now())))
 }
@@ -168,7 +201,7 @@ fn json<T: DeserializeOwned>(body: &[u8], help: &str) -> Result<Option<T>, ApiEr
 }
 
 /// Which targets routers may send work (contract L11).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Pool {
     at: String,
     /// Until when a router goes by this if it gets no newer one.
@@ -177,6 +210,9 @@ pub(crate) struct Pool {
     members: Vec<PoolMember>,
 }
 
+/// Which managed targets routers may send work.
+#[utoipa::path(get, path = "/health/pool", tag = "managed targets",
+    responses((status = 200, body = Pool), (status = "default", body = ErrorBody)))]
 pub(crate) async fn pool(State(api): State<Api>) -> impl IntoResponse {
     let snapshot = api.healer.pool(api.pool_ttl);
     let pool = Pool {

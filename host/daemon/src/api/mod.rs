@@ -1,53 +1,64 @@
 //! The HTTP API: what is known, what changes, changes of targets, probes by hand, and managed
 //! targets.
 //!
-//! Thin: parse, call, render. Loopback only (see [`guard`]).
+//! Thin: parse, call, render. Who may do what is decided in [`access`].
 
+#![allow(unused_qualifications, reason = "of what the macros of the description write")]
+
+pub(crate) mod access;
+mod bodies;
 mod changes;
 mod error;
+mod etag;
 mod events;
-mod guard;
 mod health;
 mod history;
 mod instance_metrics;
 mod instance_view;
 mod instances;
 mod metrics;
+mod openapi;
 mod plugins;
 mod policy_view;
 mod probe;
 mod targets;
 mod view;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::routing::{get, post};
+use axum::http::HeaderMap;
+use axum::routing::get;
 use axum::{Router, middleware};
 use probehost_monitor::Monitor;
 use probehost_monitor::ports::CheckSeen;
 use probehost_sandbox::Catalog;
 use probehost_store::Store;
 use prometheus_client::registry::Registry;
-use tokio::net::TcpListener;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
+use access::{Gate, Identity};
 use error::ApiError;
 
 pub(crate) use events::Streams;
 
+pub(crate) use targets::Targets;
 pub(crate) use view::{CheckView, TargetView};
 
-/// Who acts over the API while it serves loopback without tokens.
-const PRINCIPAL: &str = "local";
 /// Largest body of a request, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
+/// How long it may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// What the handlers call.
 #[derive(Clone)]
 pub(crate) struct Api {
+    pub(crate) gate: Gate,
+    /// Whether it is served with a certificate.
+    pub(crate) tls: bool,
     pub(crate) store: Store,
     pub(crate) monitor: Monitor<Arc<SandboxProber>, Store>,
     pub(crate) catalog: Arc<Catalog>,
@@ -62,6 +73,11 @@ pub(crate) struct Api {
 }
 
 impl Api {
+    /// Whether the request came over TLS: here, or at a proxy before this host.
+    fn is_tls(&self, headers: &HeaderMap) -> bool {
+        self.tls || headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https")
+    }
+
     /// The check as it is in the store now, or as it was last seen when the store can't be
     /// reached: the probe then still tells what it finds, and that nothing was recorded.
     async fn check_seen(&self, target: &str, check: &str) -> Result<Arc<CheckSeen>, ApiError> {
@@ -89,27 +105,43 @@ impl Api {
     }
 }
 
-/// Every path of the API.
-fn router(api: Api) -> Router {
-    let v1 = Router::new()
-        .route("/targets", get(targets::list).post(changes::create))
-        .route("/targets/{id}", get(targets::one).put(changes::replace).delete(changes::delete))
-        .route("/targets/{id}/enable", post(changes::enable))
-        .route("/targets/{id}/disable", post(changes::disable))
-        .route("/targets/{id}/checks/{name}/probe", post(probe::probe))
-        .route("/transitions", get(history::transitions))
-        .route("/audit", get(history::audit))
-        .route("/plugins", get(plugins::list))
-        .route("/events", get(events::events))
-        .route("/health/instances", get(instances::list))
-        .route("/health/instances/{id}", get(instances::one))
-        .route("/health/instances/{id}/restart", post(instances::restart))
-        .route("/health/instances/{id}/quarantine", post(instances::quarantine))
-        .route("/health/instances/{id}/release", post(instances::release))
-        .route("/health/instances/{id}/update", post(instances::update))
-        .route("/health/pool", get(instances::pool));
+/// Every path of the API, by the role that it needs.
+fn routes() -> OpenApiRouter<Api> {
+    let viewer = OpenApiRouter::new()
+        .routes(routes!(access::session::show, access::session::end))
+        .routes(routes!(targets::list))
+        .routes(routes!(targets::one))
+        .routes(routes!(history::transitions))
+        .routes(routes!(history::audit))
+        .routes(routes!(plugins::list))
+        .routes(routes!(events::events))
+        .routes(routes!(instances::list))
+        .routes(routes!(instances::one))
+        .routes(routes!(instances::pool));
+    let operator = OpenApiRouter::new()
+        .routes(routes!(changes::enable))
+        .routes(routes!(changes::disable))
+        .routes(routes!(probe::probe))
+        .routes(routes!(instances::restart))
+        .routes(routes!(instances::quarantine))
+        .routes(routes!(instances::release))
+        .routes(routes!(instances::update))
+        .route_layer(middleware::from_fn(access::operator));
+    let admin = OpenApiRouter::new()
+        .routes(routes!(changes::create))
+        .routes(routes!(changes::replace, changes::delete))
+        .route_layer(middleware::from_fn(access::admin));
+    let public = OpenApiRouter::new().routes(routes!(access::session::begin));
+    public.merge(viewer).merge(operator).merge(admin)
+}
+
+/// The API with what stands around it.
+pub(crate) fn router(api: Api) -> Router {
+    let (v1, description) = openapi::with_description(routes());
+    let gate = api.gate.clone();
     Router::new()
         .nest("/api/v1", v1)
+        .route("/api/v1/openapi.json", get(move || openapi::answer(description.clone())))
         .route("/healthz", get(health::healthz))
         .route("/metrics", get(metrics::metrics))
         .fallback(
@@ -118,19 +150,9 @@ fn router(api: Api) -> Router {
         .method_not_allowed_fallback(|request: Request| async move {
             ApiError::Method(request.method().to_string())
         })
-        .layer(middleware::from_fn(guard::loopback_only))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(etag::etag))
+        .layer(middleware::from_fn_with_state(gate, access::enter))
+        // `enter` has read the body already, with its own limit.
+        .layer(DefaultBodyLimit::disable())
         .with_state(api)
-}
-
-/// Serves until `stop` is done, then finishes what is being answered.
-///
-/// # Errors
-/// Those of the listener.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    api: Api,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    axum::serve(listener, router(api)).with_graceful_shutdown(stop).await
 }

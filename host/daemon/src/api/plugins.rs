@@ -7,16 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Api;
+use super::error::ErrorBody;
 use crate::app::FaultRecord;
 
 /// All plugins: those that serve, then those that did not load.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Plugins {
     plugins: Vec<PluginView>,
 }
 
 /// One plugin.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct PluginView {
     /// The probe kind.
     name: String,
@@ -45,7 +46,7 @@ struct PluginView {
 }
 
 /// The faults of a plugin. Its checks become `unknown` by them, never `unhealthy`.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
 struct FaultsView {
     count: u64,
     in_a_row: u32,
@@ -65,13 +66,16 @@ impl From<FaultRecord> for FaultsView {
 }
 
 /// How often checks of a kind run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct IntervalView {
     default: u32,
     minimum: u32,
     maximum: u32,
 }
 
+/// What serves, and what did not load and why.
+#[utoipa::path(get, path = "/plugins", tag = "plugins",
+    responses((status = 200, body = Plugins), (status = "default", body = ErrorBody)))]
 pub(crate) async fn list(State(api): State<Api>) -> Json<Plugins> {
     let faults = api.monitor.prober().faults();
     let view = |info: PluginInfo| {

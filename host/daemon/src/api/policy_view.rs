@@ -6,7 +6,7 @@ use probehost_model::lifecycle::Policy;
 use serde::{Deserialize, Serialize};
 
 /// A policy, with the keys and units of the configuration file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct LifecycleView {
     base: f64,
     multiplier: f64,

@@ -9,20 +9,22 @@ use axum::extract::{Path, State};
 use probehost_model::{Measurement, Outcome, Reason, Refusal, Status, Trigger};
 use probehost_monitor::{LogLine, ProbeCall, ProbeResult, Recording};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::error::ApiError;
-use super::{Api, PRINCIPAL};
+use super::error::ErrorBody;
+use super::{Api, Identity};
 
 /// What may be asked of a probe by hand.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Ask {
+struct ProbeAsk {
     /// A deadline in seconds that is shorter than the check's own. More than 0.
     timeout: Option<f64>,
 }
 
 /// What a probe came to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ProbeView {
     target: String,
     check: String,
@@ -47,15 +49,20 @@ pub(crate) struct ProbeView {
     log: Vec<LogLine>,
 }
 
+/// Probes a check by hand, and waits for the result.
+#[utoipa::path(post, path = "/targets/{id}/checks/{name}/probe", tag = "targets",
+    params(("id" = String, Path), ("name" = String, Path)), request_body = Option<ProbeAsk>,
+    responses((status = 200, body = ProbeView), (status = "default", body = ErrorBody)))]
 pub(crate) async fn probe(
     State(api): State<Api>,
+    who: Identity,
     path: Result<Path<(String, String)>, PathRejection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ProbeView>, ApiError> {
     let Path((target, check)) = path?;
     let limit = limit(&body?)?;
     let seen = api.check_seen(&target, &check).await?;
-    let result = api.monitor.probe_by_hand(seen, PRINCIPAL, limit).await?;
+    let result = api.monitor.probe_by_hand(seen, &who.principal, limit).await?;
     Ok(Json(ProbeView::from(&*result)))
 }
 
@@ -63,7 +70,7 @@ fn limit(body: &[u8]) -> Result<Option<Duration>, ApiError> {
     if body.is_empty() {
         return Ok(None);
     }
-    let ask: Ask = serde_json::from_slice(body).map_err(|error| {
+    let ask: ProbeAsk = serde_json::from_slice(body).map_err(|error| {
         ApiError::Bad(format!("the body can't be read: {error}; send none, or {{\"timeout\": 5}}"))
     })?;
     let Some(seconds) = ask.timeout else { return Ok(None) };

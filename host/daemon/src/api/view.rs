@@ -14,7 +14,7 @@ use super::policy_view::LifecycleView;
 use crate::app::CLOCK_TOLERANCE;
 
 /// A target with the state of its checks.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct TargetView {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -34,7 +34,7 @@ pub(crate) struct TargetView {
 }
 
 /// A check with its record.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct CheckView {
     pub(crate) name: String,
     pub(crate) kind: String,
@@ -72,7 +72,7 @@ pub(crate) struct CheckView {
 }
 
 /// What the last hour's probes of a check came to; since the host's start, when that is less.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct WindowView {
     /// Conclusive probes, 256 at most, and how many of them failed.
     pub(crate) count: u32,
@@ -196,7 +196,7 @@ pub(crate) fn worst(statuses: impl IntoIterator<Item = Status>) -> Status {
 }
 
 /// One change of a check's status.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct TransitionView {
     pub(crate) id: i64,
     pub(crate) at: String,
@@ -228,7 +228,7 @@ impl From<Transition> for TransitionView {
 }
 
 /// One row of the audit.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct AuditView {
     pub(crate) id: i64,
     pub(crate) at: String,

@@ -58,15 +58,15 @@ impl Saver {
     pub(crate) async fn create(
         self: &Arc<Self>,
         body: Value,
-        by: &'static str,
+        by: &str,
     ) -> Result<String, ChangeError> {
-        let saver = Arc::clone(self);
+        let (saver, by) = (Arc::clone(self), by.to_owned());
         self.see_through(async move {
             let current = saver.current.lock().await;
             let (target, _) = saver.judge(&current, &body).await?;
             let id = target.id.clone();
             let now = saver.monitor.clock().now();
-            saver.follow(&saver.store.create_target(target, now, by).await?).await;
+            saver.follow(&saver.store.create_target(target, now, &by).await?).await;
             Ok(id)
         })
         .await
@@ -77,17 +77,17 @@ impl Saver {
         self: &Arc<Self>,
         id: &str,
         body: Value,
-        by: &'static str,
+        by: &str,
     ) -> Result<(), ChangeError> {
         let body = with_id(id, body)?;
-        let (saver, id) = (Arc::clone(self), id.to_owned());
+        let (saver, id, by) = (Arc::clone(self), id.to_owned(), by.to_owned());
         self.see_through(async move {
             let current = saver.current.lock().await;
             // Before anything is said of the body: there may be nothing that it could change.
             saver.own(&id).await?;
             let (target, subjects) = saver.judge(&current, &body).await?;
             let now = saver.monitor.clock().now();
-            saver.follow(&saver.store.replace_target(target, subjects, now, by).await?).await;
+            saver.follow(&saver.store.replace_target(target, subjects, now, &by).await?).await;
             Ok(())
         })
         .await
@@ -98,31 +98,27 @@ impl Saver {
         self: &Arc<Self>,
         id: &str,
         enabled: bool,
-        by: &'static str,
+        by: &str,
     ) -> Result<(), ChangeError> {
-        let (saver, id) = (Arc::clone(self), id.to_owned());
+        let (saver, id, by) = (Arc::clone(self), id.to_owned(), by.to_owned());
         self.see_through(async move {
             let _current = saver.current.lock().await;
             saver.own(&id).await?;
             let now = saver.monitor.clock().now();
-            saver.follow(&saver.store.set_enabled(&id, enabled, now, by).await?).await;
+            saver.follow(&saver.store.set_enabled(&id, enabled, now, &by).await?).await;
             Ok(())
         })
         .await
     }
 
     /// Deletes the target and its records (contract R9).
-    pub(crate) async fn delete(
-        self: &Arc<Self>,
-        id: &str,
-        by: &'static str,
-    ) -> Result<(), ChangeError> {
-        let (saver, id) = (Arc::clone(self), id.to_owned());
+    pub(crate) async fn delete(self: &Arc<Self>, id: &str, by: &str) -> Result<(), ChangeError> {
+        let (saver, id, by) = (Arc::clone(self), id.to_owned(), by.to_owned());
         self.see_through(async move {
             let _current = saver.current.lock().await;
             saver.own(&id).await?;
             let now = saver.monitor.clock().now();
-            saver.follow(&saver.store.delete_target(&id, now, by).await?).await;
+            saver.follow(&saver.store.delete_target(&id, now, &by).await?).await;
             Ok(())
         })
         .await

@@ -9,6 +9,8 @@ use probehost_config::ConfigErrors;
 use probehost_sandbox::{LoadError, SandboxError};
 use probehost_store::StoreError;
 
+use crate::server::CertificateError;
+
 /// Why a host can't start. Every text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -40,6 +42,18 @@ pub enum AppError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The certificate of the API.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// Others could use the API, and nothing would tell them apart (contract E4).
+    #[error(
+        "[server] listen: {address} can be reached from other machines, and no access token is in use: make one with `probehost token new NAME --role admin`, or listen on 127.0.0.1:{port}",
+        port = address.port()
+    )]
+    NoTokens {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The address of the API.
     #[error(
         "{address} can't be listened on ({error}); is another host running there? Choose another with [server] listen"

@@ -23,6 +23,9 @@ pub(crate) async fn tidy_up(store: Store, clock: Clock, stop: CancellationToken)
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
+        if let Err(error) = store.tidy_sessions(clock.now()).await {
+            debug!(%error, "sessions that are over stay for another hour");
+        }
         if let Err(error) = store.trim_events(clock.now().minus(KEEP_EVENTS)).await {
             debug!(%error, "old events stay for another hour");
         }

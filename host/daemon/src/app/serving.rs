@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::warn;
 
 use super::healing::{Restarts, take_up};
 use super::housekeeping::tidy_up;
@@ -25,7 +26,9 @@ use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
 use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, Saver, Setup};
+use crate::api::access::Gate;
 use crate::api::{self, Api, Streams};
+use crate::server::{self, Certificates};
 
 /// How long a client may take to read its last answer when the host stops.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -40,11 +43,14 @@ pub(crate) struct Host {
     reloader: Arc<Reloader>,
     reloading: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
-    api: JoinHandle<std::io::Result<()>>,
+    /// Takes up a renewed certificate.
+    watching: Option<JoinHandle<()>>,
+    api: JoinHandle<()>,
     /// Ends the reloading first, and the API when nothing is left to answer.
     stop: CancellationToken,
     api_stop: CancellationToken,
     address: SocketAddr,
+    tls: bool,
 }
 
 impl Host {
@@ -59,6 +65,7 @@ impl Host {
         let listener = TcpListener::bind(listen).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
 
+        let certificates = config.server.tls.as_ref().map(Certificates::load).transpose()?;
         let setup = Setup::of(&config);
         let kinds = Arc::new(Kinds::load(&setup).await?);
         let resolved = kinds.resolve(&config);
@@ -80,10 +87,28 @@ impl Host {
                 return Err(error.into());
             }
         };
+        let opened = async {
+            let gate = Gate::open(store.clone(), clock, address.ip().is_loopback()).await?;
+            if address.ip().is_loopback() || gate.has_active_token() {
+                return Ok(gate);
+            }
+            Err(AppError::NoTokens { address })
+        };
+        let gate = match opened.await {
+            Ok(gate) => gate,
+            Err(error) => {
+                store.close().await;
+                return Err(error);
+            }
+        };
+        if certificates.is_none() && !address.ip().is_loopback() {
+            warn!(%address, "the API is served without TLS: whoever is on the way reads tokens along; set [server.tls], or let a proxy that speaks TLS stand before it");
+        }
         let metrics = Metrics::default();
         metrics.records_reset(saved.reset.len());
         let mut registry = Registry::with_prefix("probehost");
         metrics.register(&mut registry);
+        gate.register(&mut registry);
 
         let concurrency = usize::try_from(config.probes.concurrency).unwrap_or(usize::MAX);
         let settings = Settings { concurrency, clock };
@@ -127,7 +152,12 @@ impl Host {
         let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, stop.clone()));
 
         let api_stop = CancellationToken::new();
+        let watching =
+            certificates.clone().map(|certificates| tokio::spawn(certificates.watch(stop.clone())));
+        let tls = certificates.is_some();
         let api = Api {
+            gate,
+            tls,
             store: store.clone(),
             monitor: monitor.clone(),
             catalog,
@@ -139,7 +169,8 @@ impl Host {
             reload: state,
             registry: Arc::new(registry),
         };
-        let api = tokio::spawn(api::serve(listener, api, api_stop.clone().cancelled_owned()));
+        let router = api::router(api);
+        let api = tokio::spawn(server::serve(listener, certificates, router, api_stop.clone()));
         Ok(Self {
             store,
             monitor,
@@ -149,16 +180,18 @@ impl Host {
             reloader,
             reloading,
             housekeeping,
+            watching,
             api,
             stop,
             api_stop,
             address,
+            tls,
         })
     }
 
-    /// Where the API is served.
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+    /// Where the page and the API are served.
+    pub(crate) fn url(&self) -> String {
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.address)
     }
 
     /// Takes up the config file and the plugin files as they are now.
@@ -173,6 +206,10 @@ impl Host {
         self.stop.cancel();
         let reloading = self.reloading.await;
         let housekeeping = self.housekeeping.await;
+        let watching = match self.watching {
+            Some(task) => task.await,
+            None => Ok(()),
+        };
         self.saver.tasks.close();
         self.saver.tasks.wait().await;
         self.schedule.stop().await;
@@ -186,8 +223,9 @@ impl Host {
         let failed = |error| AppError::Api(std::io::Error::other(error));
         reloading.map_err(failed)?;
         housekeeping.map_err(failed)?;
+        watching.map_err(failed)?;
         match ended {
-            Ok(ended) => ended.map_err(failed)?.map_err(AppError::Api),
+            Ok(ended) => ended.map_err(failed),
             // A client that does not read is no reason to stay.
             Err(_) => Ok(()),
         }

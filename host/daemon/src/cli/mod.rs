@@ -1,8 +1,11 @@
 //! The command line: parse, call, render.
 
 mod check_config;
+mod client;
 mod grants;
+mod init;
 mod machine;
+mod manual;
 mod plugin;
 mod probe;
 mod serve;
@@ -10,11 +13,13 @@ mod shown;
 mod ssh_fingerprint;
 mod status;
 mod table;
+mod token;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Usage errors (`EX_USAGE`), so that they can't be taken for the outcome of a probe.
 const USAGE: u8 = 64;
@@ -29,6 +34,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a config file to begin with, with every part of it explained.
+    Init(init::InitArgs),
     /// Watch the targets of a config file until SIGTERM or Ctrl-C.
     Serve {
         /// The config file.
@@ -64,6 +71,14 @@ enum Command {
     /// Exits with 0 when every enabled check is healthy, 2 when one is unhealthy, and 3 when
     /// one is unknown or the host can't be asked.
     Status(status::StatusArgs),
+    /// Make, list and revoke access tokens. The first one ends the time in which everybody on this
+    /// machine may do everything.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Write the manual's pages.
+    Man(manual::ManArgs),
+    /// Print what completes commands in a shell.
+    Completions(manual::CompletionsArgs),
 }
 
 /// Runs the command that the arguments name.
@@ -89,6 +104,10 @@ pub(crate) fn run() -> ExitCode {
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),
+        Command::Init(args) => init::init(&args),
+        Command::Man(args) => manual::man(&args, Cli::command()),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Token(command) => runtime.block_on(token::token(command)),
     };
     // A resolver's thread may still be waiting for an answer that nobody wants any more.
     runtime.shutdown_background();

@@ -35,7 +35,7 @@ pub(crate) async fn serve(path: &Path) -> ExitCode {
         _ = terminate.recv() => return ExitCode::SUCCESS,
         _ = interrupt.recv() => return ExitCode::SUCCESS,
     };
-    println!("probehost listening on http://{}", host.address());
+    println!("probehost listening on {}", host.url());
     let signal = loop {
         tokio::select! {
             _ = terminate.recv() => break "SIGTERM",

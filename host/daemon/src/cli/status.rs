@@ -1,78 +1,70 @@
 //! `probehost status`: what a running host knows, as a table.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use probehost_model::Status;
-use serde::Deserialize;
+use serde_json::json;
 
+use super::client::{ApiArgs, Client};
 use super::table::{Table, span};
-use crate::api::{CheckView, TargetView};
+use super::watch::watch;
+use crate::api::{CheckView, TargetView, Targets};
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
-    /// Where the host serves its API.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9640")]
-    url: String,
+    #[command(flatten)]
+    api: ApiArgs,
     /// Print the API's JSON instead of a table.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    targets: Vec<TargetView>,
+    /// Keep the table up to date until Ctrl-C.
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
 }
 
 const UNKNOWN: u8 = 3;
 
 pub(crate) async fn status(args: StatusArgs) -> ExitCode {
-    let text = match fetch(&args.url).await {
-        Ok(text) => text,
+    let fetched = match Client::new(&args.api) {
+        Ok(client) if args.watch => return watch(&client).await,
+        Ok(client) => fetch(&client).await,
+        Err(message) => Err(message),
+    };
+    let targets = match fetched {
+        Ok(targets) => targets,
         Err(message) => {
             eprintln!("probehost: {message}");
             return ExitCode::from(UNKNOWN);
         }
     };
-    let answer: Answer = match serde_json::from_str(&text) {
-        Ok(answer) => answer,
-        Err(error) => {
-            eprintln!(
-                "probehost: {} does not answer as this version's API does: {error}",
-                args.url
-            );
-            return ExitCode::from(UNKNOWN);
-        }
-    };
     if args.json {
-        println!("{text}");
+        println!("{}", json!({ "targets": targets }));
     } else {
-        print!("{}", render(&answer.targets));
+        print!("{}", render(&targets));
     }
-    exit_code(&answer.targets)
+    exit_code(&targets)
 }
 
-async fn fetch(url: &str) -> Result<String, String> {
-    let path = format!("{}/api/v1/targets", url.trim_end_matches('/'));
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(Duration::from_secs(10))
-        .build()
-        .map_err(|error| format!("the HTTP client could not start: {error}"))?;
-    let answer = client.get(&path).send().await.map_err(|error| {
-        // The innermost one is what the system said; those around it name layers of the client.
-        let first = std::error::Error::source(&error);
-        let cause = std::iter::successors(first, |error| error.source()).last();
-        let cause = cause.map(ToString::to_string).unwrap_or_default();
-        format!("no host answers at {url} ({cause}); is `probehost serve` running there? Give its address with --url")
-    })?;
-    let status = answer.status();
-    let text = answer.text().await.map_err(|error| format!("{path}: {error}"))?;
-    if status.is_success() { Ok(text) } else { Err(format!("{path} answered {status}: {text}")) }
+/// Every target, page by page.
+pub(crate) async fn fetch(client: &Client) -> Result<Vec<TargetView>, String> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let path = match &after {
+            Some(after) => format!("/targets?limit=1000&after={after}"),
+            None => "/targets?limit=1000".to_owned(),
+        };
+        let page: Targets = client.get(&path).await?;
+        all.extend(page.targets);
+        match page.next_after {
+            Some(next) => after = Some(next),
+            None => return Ok(all),
+        }
+    }
 }
 
-fn render(targets: &[TargetView]) -> String {
+pub(crate) fn render(targets: &[TargetView]) -> String {
     let mut table = Table::new(&["TARGET", "CHECK", "STATUS", "AGE", "SUBJECT", "WHY"]);
     for target in targets {
         for check in &target.checks {

@@ -16,7 +16,7 @@ pub fn is_poolable(record: &LifecycleRecord) -> bool {
 }
 
 /// One target, for a router.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PoolMember {
     /// Id of the target.
     pub target: String,

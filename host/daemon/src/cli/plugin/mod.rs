@@ -5,6 +5,7 @@ mod check;
 mod inspect;
 mod loaded;
 mod new;
+mod refresh;
 mod size;
 mod test;
 
@@ -17,6 +18,8 @@ use serde_json::Value;
 pub(crate) enum PluginCommand {
     /// Make a project that builds as it is: a small probe, its test, a README, a CI file.
     New(new::NewArgs),
+    /// Bring the contract and the SDK in a project up to those of this binary.
+    Refresh(refresh::RefreshArgs),
     /// Build a project to a component, with the tools of its language.
     Build(build::BuildArgs),
     /// Run a plugin once against a real target, with the grants that a check of this config gets.
@@ -34,6 +37,7 @@ pub(crate) enum PluginCommand {
 pub(crate) async fn plugin(command: PluginCommand) -> ExitCode {
     match command {
         PluginCommand::New(args) => new::new(&args),
+        PluginCommand::Refresh(args) => refresh::refresh(&args),
         PluginCommand::Build(args) => build::build(&args),
         PluginCommand::Test(args) => test::test(&args).await,
         PluginCommand::Inspect(args) => inspect::inspect(&args).await,

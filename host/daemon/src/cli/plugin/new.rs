@@ -162,7 +162,7 @@ fn write(dir: &Path, name: &str, language: Language) -> io::Result<()> {
 }
 
 /// The files of a project, by their place in it.
-fn files(name: &str, language: Language) -> impl Iterator<Item = (String, String)> {
+pub(super) fn files(name: &str, language: Language) -> impl Iterator<Item = (String, String)> {
     EMBEDDED.iter().filter_map(move |(place, text)| {
         let place = place.strip_prefix(language.folder())?;
         // A template has names that no tool takes for a project's; the rest is as it is.

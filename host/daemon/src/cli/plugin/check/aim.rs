@@ -9,7 +9,9 @@ use serde_json::Value;
 pub(super) fn place(endpoint: &Endpoint) -> Option<(String, u16)> {
     match endpoint {
         Endpoint::Http(origin) => Some((origin.host.clone(), origin.port)),
-        Endpoint::Tcp { host, port } | Endpoint::Ssh { host, port } => Some((host.clone(), *port)),
+        Endpoint::Tcp { host, port }
+        | Endpoint::Udp { host, port }
+        | Endpoint::Ssh { host, port } => Some((host.clone(), *port)),
         _ => None,
     }
 }

@@ -5,12 +5,14 @@ mod configs;
 mod servers;
 mod targets;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use probehost_config::Schema;
+use probehost_model::Reason;
 use probehost_model::grant::Pattern;
 use probehost_sandbox::Options;
 use serde_json::Value;
@@ -49,7 +51,10 @@ pub(crate) async fn check(args: &CheckArgs) -> ExitCode {
     manifest(&loaded, &mut report);
     let usable = configs::check(&loaded, args.config.as_ref(), &mut report).await;
     match &args.config {
-        Some(config) if usable => targets::check(&loaded, config, args, &mut report).await,
+        Some(config) if usable => {
+            let reached = targets::check(&loaded, config, args, &mut report).await;
+            reasons(&reached, &report);
+        }
         // What is wrong with it has been told.
         Some(_) => {}
         None => {
@@ -67,6 +72,25 @@ pub(crate) async fn check(args: &CheckArgs) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Which reasons were seen, and where the others come from: whether each that the plugin means to
+/// tell apart can be reached, its author knows.
+fn reasons(reached: &BTreeSet<&'static str>, report: &Report) {
+    if reached.is_empty() {
+        return;
+    }
+    let seen = |reason: &Reason| *reason == Reason::Config || reached.contains(reason.as_str());
+    let (seen, others): (Vec<Reason>, Vec<Reason>) =
+        Reason::ALL.iter().partition(|reason| seen(reason));
+    let list = |reasons: &[Reason]| {
+        reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    report.note(&format!(
+        "it failed with these reasons: {}; not met here: {} (try a target that shows them with plugin test)",
+        list(&seen),
+        list(&others)
+    ));
 }
 
 /// What loading does not look at: what people and rules rely on.

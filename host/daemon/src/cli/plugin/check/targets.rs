@@ -1,5 +1,6 @@
 //! Runs against servers that misbehave: each ends in time, as a failure with a reason that fits.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use probehost_model::{Endpoint, Outcome, Reason};
@@ -15,21 +16,28 @@ use crate::cli::plugin::size;
 /// What a busy machine may add to a deadline.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// Aims the config at each server in turn.
-pub(super) async fn check(loaded: &Loaded, config: &Value, args: &CheckArgs, report: &mut Report) {
-    let Ok(plan) = loaded.plugin.plan(&config.to_string()).await else { return };
-    let datagrams =
-        |endpoint: &Endpoint| matches!(endpoint, Endpoint::Udp { .. } | Endpoint::Dns(_));
-    if plan.endpoints.iter().any(datagrams) {
-        return report
-            .note("it sends datagrams or DNS questions, and was run against no server: there is none here for those");
-    }
+/// Aims the config at each server in turn. Gives the reasons that the plugin failed with.
+pub(super) async fn check(
+    loaded: &Loaded,
+    config: &Value,
+    args: &CheckArgs,
+    report: &mut Report,
+) -> BTreeSet<&'static str> {
+    let mut reached = BTreeSet::new();
+    let Ok(plan) = loaded.plugin.plan(&config.to_string()).await else { return reached };
+    let manners = Manner::of(&plan.endpoints);
     let places: Vec<_> = plan.endpoints.iter().filter_map(place).collect();
-    if places.is_empty() {
-        return report.note("it reaches no host, so it was run against no server");
+    if manners.is_empty() {
+        let dns = plan.endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Dns(_)));
+        report.note(match (places.is_empty(), dns) {
+            (true, true) => "it asks this machine's name servers, so it was run against no server; give a config that names one",
+            (true, false) => "it reaches no host, so it was run against no server",
+            (false, _) => "it reaches hosts by streams and by datagrams, so it was run against no server; give a config for one of them",
+        });
+        return reached;
     }
-    for manner in Manner::ALL {
-        let server = match Server::start(manner) {
+    for manner in manners {
+        let server = match Server::start(manner).await {
             Ok(server) => server,
             Err(error) => {
                 report.note(&format!("{} could not be made on loopback: {error}", manner.words()));
@@ -40,18 +48,25 @@ pub(super) async fn check(loaded: &Loaded, config: &Value, args: &CheckArgs, rep
         let has_port = schema.get("properties").is_some_and(|all| all.get("port").is_some());
         let aimed = aim(config, &places, server.address(), has_port);
         if !reaches(loaded, &aimed, &server).await {
-            return report.note(
+            report.note(
                 "the host in the config can't be replaced by a server on loopback, so it was run \
                  against none; give a config that names the host as a URL, as host:port, or as host and port",
             );
+            return reached;
         }
         match loaded.run(&aimed, args.timeout).await {
-            Ok(tried) => judge(manner, &tried, args.timeout, report),
+            Ok(tried) => {
+                if let Outcome::Fail(failure) = &tried.evidence.outcome {
+                    reached.insert(failure.reason.as_str());
+                }
+                judge(manner, &tried, args.timeout, report);
+            }
             Err(message) => {
                 report.wrong(&format!("against {}: {message}", manner.words()), "see there")
             }
         }
     }
+    reached
 }
 
 /// Whether the plan of an aimed config leads to the server, and to nothing that is elsewhere.
@@ -64,10 +79,17 @@ async fn reaches(loaded: &Loaded, config: &Value, server: &Server) -> bool {
 
 fn judge(manner: Manner, tried: &Tried, timeout: Duration, report: &mut Report) {
     let against = format!("against {}", manner.words());
-    let expected = manner.reasons().first().map_or("unknown", |reason| reason.as_str());
+    let expected = manner.reasons().first().map_or("answer", |reason| reason.as_str());
     let fault = tried.usage.is_some_and(|usage| usage.fault);
     match &tried.evidence.outcome {
-        Outcome::Fail(failure) if manner.reasons().contains(&failure.reason) => {
+        // Its own judgement: an answer is an answer.
+        Outcome::Pass if manner.reasons().is_empty() => {
+            report.good(&format!("{against} it passes"))
+        }
+        Outcome::Fail(failure)
+            if manner.reasons().contains(&failure.reason)
+                || (manner.reasons().is_empty() && failure.reason != Reason::Config) =>
+        {
             report.good(&format!("{against} it fails: {}: {}", failure.reason, failure.message()));
         }
         Outcome::Fail(failure) => report.wrong(
