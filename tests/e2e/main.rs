@@ -14,6 +14,7 @@ mod changes;
 mod cli;
 mod containers;
 mod crash;
+mod description;
 mod events;
 mod examples_other;
 mod healing;

@@ -191,13 +191,13 @@ async fn find(api: &Api, id: &str) -> Result<Arc<Instance>, ApiError> {
     }
 }
 
-/// A body that may be left out.
+/// A body that may be left out, or null.
 fn json<T: DeserializeOwned>(body: &[u8], help: &str) -> Result<Option<T>, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
     let bad = |error| ApiError::Bad(format!("the body can't be used: {error}; {help}"));
-    serde_json::from_slice(body).map(Some).map_err(bad)
+    serde_json::from_slice(body).map_err(bad)
 }
 
 /// Which targets routers may send work (contract L11).

@@ -70,10 +70,10 @@ fn limit(body: &[u8]) -> Result<Option<Duration>, ApiError> {
     if body.is_empty() {
         return Ok(None);
     }
-    let ask: ProbeAsk = serde_json::from_slice(body).map_err(|error| {
+    let ask: Option<ProbeAsk> = serde_json::from_slice(body).map_err(|error| {
         ApiError::Bad(format!("the body can't be read: {error}; send none, or {{\"timeout\": 5}}"))
     })?;
-    let Some(seconds) = ask.timeout else { return Ok(None) };
+    let Some(seconds) = ask.and_then(|ask| ask.timeout) else { return Ok(None) };
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if !limit.is_zero() => Ok(Some(limit)),
         _ => Err(ApiError::Bad(format!(
@@ -136,6 +136,7 @@ mod tests {
     fn the_deadline_is_read() {
         assert_eq!(limit(b"").unwrap(), None);
         assert_eq!(limit(b"{}").unwrap(), None);
+        assert_eq!(limit(b"null").unwrap(), None);
         assert_eq!(limit(b"{\"timeout\": 1.5}").unwrap(), Some(Duration::from_millis(1500)));
         for bad in
             ["{\"timeout\": 0}", "{\"timeout\": -1}", "{\"timeout\": 1e300}", "[]", "{\"t\":1}"]
