@@ -6,6 +6,7 @@
 
 mod audit;
 mod cadence;
+mod chain;
 mod endpoint;
 mod event;
 pub mod grant;
@@ -27,6 +28,7 @@ mod words;
 
 pub use audit::{Action, AuditEntry, SYSTEM_PRINCIPAL};
 pub use cadence::{next_due, phase_of};
+pub use chain::{ChainFault, ChainHash, ChainLink, ChainReader, ChainRow, HashError};
 pub use endpoint::{Endpoint, Origin, Plan, Scheme};
 pub use event::{Change, ChangeEvent, EventKind};
 pub use ids::{CheckId, IdError, MAX_ID_BYTES, check_id_text};

@@ -11,7 +11,9 @@
 //! statements for both databases. What each spells in its own way stands in `dialect`, with why
 //! hosts that write at the same time can't harm each other.
 
+mod audit_log;
 mod batch;
+mod chain;
 mod change;
 mod conn;
 mod dialect;
@@ -34,6 +36,7 @@ mod store;
 mod stored;
 mod writer;
 
+pub use audit_log::{AuditLog, AuditReport};
 pub use error::StoreError;
 pub use events::EventBounds;
 pub use filter::{AuditFilter, MAX_PAGE, TransitionFilter};

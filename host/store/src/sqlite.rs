@@ -12,12 +12,13 @@ use crate::conn::{Conn, Readers};
 use crate::open::{Options, Step, Synchronous, migrations};
 use crate::{Location, StoreError};
 
-const SCHEMA: [Step; 2] = [
+const SCHEMA: [Step; 3] = [
     (
         "targets records history",
         include_str!("../migrations/sqlite/0001_targets_records_history.sql"),
     ),
     ("lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
+    ("audit chain", include_str!("../migrations/sqlite/0004_audit_chain.sql")),
 ];
 
 fn connect_options(options: &Options, path: &Path) -> SqliteConnectOptions {

@@ -13,7 +13,9 @@ use crate::conn::{Readers, Row, Value};
 use crate::link::Link;
 use crate::save::{Change, Save};
 use crate::writer::{Job, Writer};
-use crate::{LifecycleWrite, Location, Options, Recorded, SaveReport, StoreError, Write, open};
+use crate::{
+    AuditLog, LifecycleWrite, Location, Options, Recorded, SaveReport, StoreError, Write, open,
+};
 
 /// The store. Cheap to clone; every clone is the same store.
 #[derive(Debug, Clone)]
@@ -166,6 +168,27 @@ impl Store {
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let (answer, answered) = oneshot::channel();
         self.submit(Job::Trim(before, answer), answered)
+    }
+
+    /// One short step of retention: drops audit rows and transitions from before that time, the
+    /// oldest first and some hundreds at most. The chain of the audit stays one that can be
+    /// verified (contract A3). Gives whether there may be more.
+    ///
+    /// # Errors
+    /// The database can't be written; or the oldest audit rows are not what was written, and so
+    /// stay.
+    pub fn trim_history(
+        &self,
+        before: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::TrimHistory(before, answer), answered)
+    }
+
+    /// The audit, to be read as a chain.
+    #[must_use]
+    pub fn audit_log(&self) -> AuditLog {
+        AuditLog::of(self.inner.location.clone(), self.inner.readers.clone())
     }
 
     /// Changes whenever this host has committed something that events may tell of. Other hosts

@@ -10,7 +10,7 @@ use crate::history::Failure;
 use crate::link::Link;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
-use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle};
+use crate::{LifecycleWrite, StoreError, chain, dialect, events, lifecycle};
 
 /// The most observations that one transaction holds.
 const BATCH: usize = 256;
@@ -23,6 +23,8 @@ pub(crate) enum Job {
     Lifecycle(Box<LifecycleWrite>, oneshot::Sender<Result<bool, StoreError>>),
     /// Drop events from before that time.
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
+    /// Drop history from before that time, one step; whether there may be more.
+    TrimHistory(Timestamp, oneshot::Sender<Result<bool, StoreError>>),
     /// Take nothing more; end when the queue is empty.
     Close,
 }
@@ -75,6 +77,16 @@ impl Work for Trim {
     }
 }
 
+struct TrimHistory(Timestamp);
+
+impl Work for TrimHistory {
+    type Done = bool;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        chain::cut(conn, self.0).await
+    }
+}
+
 /// How often a transaction is tried that another host's got in the way of.
 const TRIES: usize = 3;
 
@@ -108,6 +120,9 @@ impl Writer {
                     }
                     Job::Trim(before, answer) => {
                         let _ = answer.send(self.transaction(&Trim(before)).await);
+                    }
+                    Job::TrimHistory(before, answer) => {
+                        let _ = answer.send(self.transaction(&TrimHistory(before)).await);
                     }
                     Job::Close => queue.close(),
                 }
@@ -201,10 +216,7 @@ impl Writer {
     }
 
     fn error(&mut self, failure: Failure) -> StoreError {
-        let error = match failure {
-            Failure::Sql(error) => StoreError::from_sqlx(&self.link.options().location, &error),
-            Failure::Store(error) => error,
-        };
+        let error = failure.into_error(&self.link.options().location);
         self.link.note(&error);
         error
     }

@@ -8,6 +8,7 @@
 )]
 
 mod backend;
+mod chain;
 mod common;
 mod crash;
 mod events;
