@@ -16,7 +16,7 @@ use crate::settings::{
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask};
+use crate::{INTERVAL_VARIABLE, commands, history, lifecycle, mask};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -34,6 +34,7 @@ pub(crate) fn read(
 ) -> Settings {
     let server = server(reader, root.take("server"));
     let store = store(reader, root.take("store"), folder);
+    let history = history::read(reader, root.take("history"));
     let probes = probes(reader, root.take("probes"), env);
     let beside = match &store.database {
         Database::File(path) => path.parent().unwrap_or(Path::new("")),
@@ -54,6 +55,7 @@ pub(crate) fn read(
     Settings {
         server,
         store,
+        history,
         probes,
         plugins,
         lifecycle,

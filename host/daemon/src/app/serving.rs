@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::healing::{Restarts, take_up};
-use super::housekeeping::tidy_up;
+use super::housekeeping::{Keep, tidy_up};
 use super::listing::StoreListing;
 use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
@@ -70,6 +70,7 @@ impl Host {
         let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
         let runtimes = setup.runtimes()?;
         let pool_ttl = config.lifecycle.pool_ttl;
+        let keep = Keep::of(&config.history);
 
         let store = Store::open(store_options(&config)?).await?;
         let clock = Clock::System;
@@ -124,7 +125,7 @@ impl Host {
         let stop = CancellationToken::new();
         let reloading = tokio::spawn(Arc::clone(&reloader).watch(taken_up, stop.clone()));
 
-        let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, stop.clone()));
+        let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, keep, stop.clone()));
 
         let api_stop = CancellationToken::new();
         let api = Api {
