@@ -7,6 +7,7 @@
     reason = "a helper of a test fails like the test itself"
 )]
 
+mod audit;
 mod bad_input;
 mod by_hand;
 mod changes;
@@ -26,6 +27,7 @@ mod postgres;
 mod reachability;
 mod records;
 mod reloading;
+mod rollups;
 mod ssh;
 mod ssh_faults;
 mod ssh_stopping;

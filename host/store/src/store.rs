@@ -12,9 +12,10 @@ use tokio::task::JoinHandle;
 use crate::conn::{Readers, Row, Value};
 use crate::link::Link;
 use crate::save::{Change, Save};
-use crate::writer::{Job, Writer};
+use crate::writer::{Job, RollupWork, Writer};
 use crate::{
-    AuditLog, LifecycleWrite, Location, Options, Recorded, SaveReport, StoreError, Write, open,
+    AuditLog, LifecycleWrite, Location, Options, Recorded, RollupHour, SaveReport, StoreError,
+    Write, open,
 };
 
 /// The store. Cheap to clone; every clone is the same store.
@@ -183,6 +184,52 @@ impl Store {
     ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
         let (answer, answered) = oneshot::channel();
         self.submit(Job::TrimHistory(before, answer), answered)
+    }
+
+    /// Writes what a run of a host has counted: its own row of each hour, whatever stood there.
+    /// At most some hundreds at a time. Hours that are merged into days already stay as they are.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was.
+    pub fn put_rollups(
+        &self,
+        writer: &str,
+        hours: Vec<RollupHour>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        let done = self.rollup_work(RollupWork::Put(writer.to_owned(), hours));
+        async move { done.await.map(drop) }
+    }
+
+    /// One short step of merging hours that are finished into days. Gives whether there may be
+    /// more to do.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was.
+    pub fn compact_rollups(
+        &self,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        self.rollup_work(RollupWork::Compact(now))
+    }
+
+    /// One short step of dropping rollups of periods that began before that time. Gives whether
+    /// there may be more.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was dropped.
+    pub fn trim_rollups(
+        &self,
+        before: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        self.rollup_work(RollupWork::Trim(before))
+    }
+
+    fn rollup_work(
+        &self,
+        work: RollupWork,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Rollups(work, answer), answered)
     }
 
     /// The audit, to be read as a chain.

@@ -16,6 +16,7 @@ mod metrics;
 mod plugins;
 mod policy_view;
 mod probe;
+mod rollups;
 mod targets;
 mod view;
 
@@ -97,6 +98,7 @@ fn router(api: Api) -> Router {
         .route("/targets/{id}/enable", post(changes::enable))
         .route("/targets/{id}/disable", post(changes::disable))
         .route("/targets/{id}/checks/{name}/probe", post(probe::probe))
+        .route("/targets/{id}/checks/{name}/history", get(rollups::history))
         .route("/transitions", get(history::transitions))
         .route("/audit", get(history::audit))
         .route("/plugins", get(plugins::list))

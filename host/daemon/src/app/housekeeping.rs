@@ -20,13 +20,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long the host remembers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keep {
+    rollups: Duration,
     audit: Duration,
 }
 
 impl Keep {
     pub(crate) fn of(history: &History) -> Self {
         let days = |days: u32| Duration::from_hours(24 * u64::from(days));
-        Self { audit: days(history.keep_audit_days) }
+        Self { rollups: days(history.keep_days), audit: days(history.keep_audit_days) }
     }
 }
 
@@ -47,7 +48,7 @@ pub(crate) async fn tidy_up(store: Store, clock: Clock, keep: Keep, stop: Cancel
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            trimmed = trim_history(&store, now.minus(keep.audit)) => match trimmed {
+            trimmed = trim(&store, now, keep) => match trimmed {
                 Ok(()) => {}
                 Err(error @ StoreError::AuditDamaged(_)) => {
                     warn!(%error, "old history stays");
@@ -60,8 +61,11 @@ pub(crate) async fn tidy_up(store: Store, clock: Clock, keep: Keep, stop: Cancel
 
 /// Step by step, until nothing is left that is old. A step that was begun is done, whatever
 /// becomes of this.
-async fn trim_history(store: &Store, before: Timestamp) -> Result<(), StoreError> {
-    while store.trim_history(before).await? {
+async fn trim(store: &Store, now: Timestamp, keep: Keep) -> Result<(), StoreError> {
+    while store.trim_rollups(now.minus(keep.rollups)).await? {
+        sleep(PAUSE).await;
+    }
+    while store.trim_history(now.minus(keep.audit)).await? {
         sleep(PAUSE).await;
     }
     Ok(())

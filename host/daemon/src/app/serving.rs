@@ -23,6 +23,7 @@ use super::housekeeping::{Keep, tidy_up};
 use super::listing::StoreListing;
 use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
+use super::rolling::{keep_rollups, write_down};
 use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, Saver, Setup};
 use crate::api::{self, Api, Streams};
@@ -40,6 +41,7 @@ pub(crate) struct Host {
     reloader: Arc<Reloader>,
     reloading: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
+    rolling: JoinHandle<()>,
     api: JoinHandle<std::io::Result<()>>,
     /// Ends the reloading first, and the API when nothing is left to answer.
     stop: CancellationToken,
@@ -91,7 +93,9 @@ impl Host {
         let monitor = Monitor::new(prober, store.clone(), settings, metrics.clone());
         let known = Known::default();
         let windows = monitor.windows().clone();
-        let listing = StoreListing { store: store.clone(), known: known.clone(), windows, clock };
+        let rollups = monitor.rollups().clone();
+        let listing =
+            StoreListing { store: store.clone(), known: known.clone(), windows, rollups, clock };
         let restarts = Restarts(runtimes);
         let healer =
             Healer::new(store.clone(), restarts, monitor.clone(), HealerSettings::new(clock));
@@ -125,6 +129,8 @@ impl Host {
         let stop = CancellationToken::new();
         let reloading = tokio::spawn(Arc::clone(&reloader).watch(taken_up, stop.clone()));
 
+        let rollups = monitor.rollups().clone();
+        let rolling = tokio::spawn(keep_rollups(rollups, store.clone(), clock, stop.clone()));
         let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, keep, stop.clone()));
 
         let api_stop = CancellationToken::new();
@@ -150,6 +156,7 @@ impl Host {
             reloader,
             reloading,
             housekeeping,
+            rolling,
             api,
             stop,
             api_stop,
@@ -174,11 +181,13 @@ impl Host {
         self.stop.cancel();
         let reloading = self.reloading.await;
         let housekeeping = self.housekeeping.await;
+        let rolling = self.rolling.await;
         self.saver.tasks.close();
         self.saver.tasks.wait().await;
         self.schedule.stop().await;
         self.healer.stop().await;
         self.monitor.stop().await;
+        write_down(self.monitor.rollups(), &self.store).await;
         self.api_stop.cancel();
         let mut api = self.api;
         let ended = timeout(LAST_ANSWERS, &mut api).await;
@@ -187,6 +196,7 @@ impl Host {
         let failed = |error| AppError::Api(std::io::Error::other(error));
         reloading.map_err(failed)?;
         housekeeping.map_err(failed)?;
+        rolling.map_err(failed)?;
         match ended {
             Ok(ended) => ended.map_err(failed)?.map_err(AppError::Api),
             // A client that does not read is no reason to stay.

@@ -17,6 +17,7 @@ mod lifecycle;
 mod outage;
 mod property;
 mod recording;
+mod rollups;
 mod saving;
 mod server;
 mod sharing;
