@@ -8,6 +8,7 @@
 )]
 
 mod access;
+mod audit;
 mod bad_input;
 mod by_hand;
 mod changes;
@@ -28,6 +29,7 @@ mod postgres;
 mod reachability;
 mod records;
 mod reloading;
+mod rollups;
 mod ssh;
 mod ssh_faults;
 mod ssh_stopping;

@@ -10,6 +10,7 @@ mod config;
 mod depth;
 mod error;
 mod help;
+mod history;
 mod json;
 mod lifecycle;
 mod managed;
@@ -31,9 +32,9 @@ pub use problem::Problem;
 pub use resolve::{IntervalClamp, KindRules, MissingKind, Resolved};
 pub use schema::{Schema, SchemaError};
 pub use settings::{
-    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, IntervalOrigin, Lifecycle,
-    Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server, ServerTls,
-    Settings, Ssh, Store, Synchronous, Tls,
+    CaFile, Command, Containers, Database, DatabaseUrl, EnvValue, Grant, History, IntervalOrigin,
+    Lifecycle, Log, LogFormat, LogLevel, PluginSettings, Plugins, Probes, Secrets, Server,
+    ServerTls, Settings, Ssh, Store, Synchronous, Tls,
 };
 pub use source::Location;
 pub use submitted::{FieldError, Submitted};

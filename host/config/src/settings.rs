@@ -19,6 +19,8 @@ pub struct Settings {
     pub server: Server,
     /// `[store]`
     pub store: Store,
+    /// `[history]`
+    pub history: History,
     /// `[probes]`
     pub probes: Probes,
     /// `[plugins]`
@@ -44,6 +46,7 @@ impl fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("server", &self.server)
             .field("store", &self.store)
+            .field("history", &self.history)
             .field("probes", &self.probes)
             .field("plugins", &self.plugins)
             .field("lifecycle", &self.lifecycle)
@@ -120,6 +123,21 @@ pub enum Synchronous {
     Normal,
     /// Every commit is on the disk before it is acknowledged.
     Full,
+}
+
+/// `[history]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    /// How many days rollups are kept (contract A4). 1 to 3650; 90 by default.
+    pub keep_days: u32,
+    /// How many days audit rows and transitions are kept. 1 to 3650; 365 by default.
+    pub keep_audit_days: u32,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { keep_days: 90, keep_audit_days: 365 }
+    }
 }
 
 /// `[probes]`: for every check that does not say otherwise.

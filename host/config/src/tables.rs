@@ -15,7 +15,7 @@ use crate::settings::{
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask, server};
+use crate::{INTERVAL_VARIABLE, commands, history, lifecycle, mask, server};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -31,6 +31,7 @@ pub(crate) fn read(
 ) -> Settings {
     let server = server::read(reader, root.take("server"), folder);
     let store = store(reader, root.take("store"), folder);
+    let history = history::read(reader, root.take("history"));
     let probes = probes(reader, root.take("probes"), env);
     let beside = match &store.database {
         Database::File(path) => path.parent().unwrap_or(Path::new("")),
@@ -51,6 +52,7 @@ pub(crate) fn read(
     Settings {
         server,
         store,
+        history,
         probes,
         plugins,
         lifecycle,

@@ -82,6 +82,7 @@ fn an_empty_file_is_all_defaults() {
     assert_eq!(config.plugins.directory, None);
     assert_eq!(config.plugins.cache, PathBuf::from("/etc/probehost/plugin-cache"));
     assert_eq!((config.log.level, config.log.format), (LogLevel::Info, LogFormat::Text));
+    assert_eq!((config.history.keep_days, config.history.keep_audit_days), (90, 365));
     assert!(config.tls.ca_files.is_empty() && resolved(&config).targets.is_empty());
 }
 
@@ -93,8 +94,10 @@ fn every_setting_is_read() {
          [plugins]\ndirectory = \"p\"\n[plugins.http-head]\nallow = [\"https://*.example.com\"]\n\
          concurrency = 16\nsha256 = \"{digest}\"\n[tls]\nca_files = [\"a.pem\"]\n\
          [log]\nlevel = \"debug\"\nformat = \"json\"\n[probes]\nconcurrency = 3\n\
-         [ssh]\nknown_hosts = \"hosts\"\n[secrets]\ndirectory = \"/run/s\"\nfile = \"s.toml\"\n"
+         [ssh]\nknown_hosts = \"hosts\"\n[secrets]\ndirectory = \"/run/s\"\nfile = \"s.toml\"\n\
+         [history]\nkeep_days = 1\nkeep_audit_days = 3650\n"
     ));
+    assert_eq!((config.history.keep_days, config.history.keep_audit_days), (1, 3650));
     assert_eq!(config.ssh.known_hosts, Some(PathBuf::from("/etc/probehost/hosts")));
     assert_eq!(config.secrets.directory, Some(PathBuf::from("/run/s")));
     assert_eq!(config.secrets.file, Some(PathBuf::from("/etc/probehost/s.toml")));

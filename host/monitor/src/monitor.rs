@@ -13,7 +13,7 @@ use tracing::{debug, info, warn};
 use crate::admission::{Admission, Turn};
 use crate::flight::{Boarding, Departure, Flights, Landing, Waiter};
 use crate::ports::{CheckSeen, Follower, Landed, NoEvidence, Prober, Recorder};
-use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording, Windows};
+use crate::{Clock, Evidence, Metrics, ProbeError, ProbeResult, Recording, Rollups, Windows};
 
 /// How the monitor works.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,7 @@ struct Inner<P, R> {
     flights: Arc<Flights>,
     metrics: Metrics,
     windows: Windows,
+    rollups: Rollups,
     follower: RwLock<Option<Arc<dyn Follower>>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
@@ -69,6 +70,7 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
             flights: Arc::default(),
             metrics,
             windows: Windows::default(),
+            rollups: Rollups::default(),
             follower: RwLock::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -91,6 +93,12 @@ impl<P: Prober, R: Recorder> Monitor<P, R> {
     #[must_use]
     pub fn windows(&self) -> &Windows {
         &self.0.windows
+    }
+
+    /// What each check did in the hours that are not over yet.
+    #[must_use]
+    pub fn rollups(&self) -> &Rollups {
+        &self.0.rollups
     }
 
     /// Starts a scheduled probe that was due at `due`, in a task of the monitor's.
@@ -268,6 +276,9 @@ impl<P: Prober, R: Recorder> Inner<P, R> {
                 &evidence,
             )
             .await;
+        if let Some(record) = &record {
+            self.rollups.count(check, at, took, &evidence.outcome, record.status);
+        }
         if let (Some(follower), Some(record)) = (self.follower(), record) {
             let (check, outcome) = (Arc::clone(check), evidence.outcome.clone());
             follower.landed(Landed { check, began: at.minus(took), outcome, record });

@@ -86,8 +86,8 @@ impl Conn {
     }
 }
 
-/// Connections that only read.
-#[derive(Debug)]
+/// Connections that only read. Every clone is the same pool.
+#[derive(Debug, Clone)]
 pub(crate) enum Readers {
     Sqlite(SqlitePool),
     Postgres(PgPool, Duration),

@@ -51,12 +51,14 @@ pub(crate) enum Dialect {
 pub(crate) enum Column {
     Text(&'static str),
     Whole(&'static str),
+    /// Bytes, which the rows have as hexadecimal digits.
+    Bytes(&'static str),
 }
 
 impl Column {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Text(name) | Self::Whole(name) => name,
+            Self::Text(name) | Self::Whole(name) | Self::Bytes(name) => name,
         }
     }
 }
@@ -122,6 +124,8 @@ impl Dialect {
     pub(crate) fn rows_as(self, name: &str, columns: &[Column]) -> String {
         let value = |(place, column): (usize, &Column)| match (self, column) {
             (Self::Postgres, Column::Whole(_)) => format!("(value ->> {place})::bigint"),
+            (Self::Sqlite, Column::Bytes(_)) => format!("unhex(value ->> {place})"),
+            (Self::Postgres, Column::Bytes(_)) => format!("decode(value ->> {place}, 'hex')"),
             _ => format!("value ->> {place}"),
         };
         let values: Vec<String> = columns.iter().enumerate().map(value).collect();

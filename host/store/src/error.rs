@@ -1,5 +1,6 @@
 //! What can go wrong with the store, and what to do about it.
 
+use probehost_model::ChainFault;
 use sqlx::migrate::MigrateError;
 
 use crate::Location;
@@ -125,6 +126,12 @@ pub enum StoreError {
     /// Another host keeps writing the same lifecycle record.
     #[error("another host keeps changing the lifecycle of the target {0:?}; try again")]
     Overtaken(String),
+    /// The audit is not what was written.
+    #[error(
+        "the audit is not what was written ({0}); retention removes nothing of it: look at it with \
+         `probehost audit verify`"
+    )]
+    AuditDamaged(ChainFault),
     /// A stored value that this version can't read.
     #[error("the store holds {value:?} as {column}, which this version cannot read ({detail})")]
     Unreadable {

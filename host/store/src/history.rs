@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use probehost_model::{Action, Change, Timestamp, Trigger};
-use serde::Serialize;
+use probehost_model::{Action, ChainRow, Change, Timestamp, Trigger};
 
 use crate::conn::{Conn, Value};
 use crate::dialect::{self, Column, Dialect, Statement};
 use crate::events::{self, NewEvent};
 use crate::observe::{Recorded, Write, outcome_text};
-use crate::{StoreError, rows};
+use crate::{Location, StoreError, chain, rows};
 
 const TRANSITION_COLUMNS: [Column; 9] = [
     Column::Whole("at"),
@@ -29,7 +28,8 @@ static INSERT_TRANSITIONS: Statement = Statement::new(|dialect| {
     format!("{insert} RETURNING id, target_id, check_name, at")
 });
 
-const AUDIT_COLUMNS: [Column; 10] = [
+const AUDIT_COLUMNS: [Column; 12] = [
+    Column::Whole("id"),
     Column::Whole("at"),
     Column::Text("principal"),
     Column::Text("action"),
@@ -40,6 +40,7 @@ const AUDIT_COLUMNS: [Column; 10] = [
     Column::Text("\"to\""),
     Column::Text("outcome"),
     Column::Whole("transition_id"),
+    Column::Text("hash"),
 ];
 
 static INSERT_AUDIT: Statement = Statement::new(|dialect| insert(dialect, "audit", &AUDIT_COLUMNS));
@@ -54,8 +55,9 @@ pub(crate) fn insert(dialect: Dialect, table: &str, columns: &[Column]) -> Strin
     )
 }
 
-/// An audit row that is yet to be written; the fields as in [`AUDIT_COLUMNS`].
-#[derive(Debug, Serialize)]
+/// An audit row that is yet to be written; the fields as in [`AUDIT_COLUMNS`], but for the id
+/// and the hash, which it is given when it is written.
+#[derive(Debug)]
 pub(crate) struct NewAudit<'a>(
     i64,
     &'a str,
@@ -90,6 +92,24 @@ impl<'a> NewAudit<'a> {
         Self(at.as_micros(), principal, action, None, target, None, None, None, outcome, None)
     }
 
+    fn row(&self, id: i64) -> ChainRow<&str> {
+        let Self(at, principal, action, trigger, target, check, from, to, outcome, transition) =
+            self;
+        ChainRow {
+            id,
+            at: *at,
+            principal,
+            action,
+            trigger: *trigger,
+            target,
+            check: *check,
+            from: *from,
+            to: *to,
+            outcome,
+            transition_id: *transition,
+        }
+    }
+
     /// Something was done with a managed target, by whom, and what had asked for it; with the
     /// states where one led to the other.
     pub(crate) fn lifecycle(
@@ -119,13 +139,34 @@ pub(crate) async fn tell(
     events::insert(conn, told).await
 }
 
-/// Writes audit rows in their order, under the lock of the history.
+/// Writes audit rows in their order, under the lock of the history: each follows the one before
+/// by its hash (contract A3).
 pub(crate) async fn insert_audit(conn: &mut Conn, new: &[NewAudit<'_>]) -> Result<(), Failure> {
-    if !new.is_empty() {
-        let new = serde_json::to_string(new)?;
-        conn.execute(INSERT_AUDIT.of(conn.dialect()), &[Value::Text(&new)]).await?;
+    if new.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let mut end = chain::end(conn).await?;
+    let mut linked = Vec::with_capacity(new.len());
+    for new in new {
+        let (row, hash) = end.append(|id| new.row(id));
+        linked.push((
+            row.id,
+            row.at,
+            row.principal,
+            row.action,
+            row.trigger,
+            row.target,
+            row.check,
+            row.from,
+            row.to,
+            row.outcome,
+            row.transition_id,
+            hash,
+        ));
+    }
+    let linked = serde_json::to_string(&linked)?;
+    conn.execute(INSERT_AUDIT.of(conn.dialect()), &[Value::Text(&linked)]).await?;
+    chain::put_head(conn, &end).await
 }
 
 /// Adds the transitions, audit rows and events of a batch, and tells each its transition's id.
@@ -248,6 +289,14 @@ impl Failure {
     pub(crate) fn is_collision(&self) -> bool {
         let Self::Sql(sqlx::Error::Database(error)) = self else { return false };
         matches!(error.code().as_deref(), Some("40P01" | "40001"))
+    }
+
+    /// What is told of it.
+    pub(crate) fn into_error(self, location: &Location) -> StoreError {
+        match self {
+            Self::Sql(error) => StoreError::from_sqlx(location, &error),
+            Self::Store(error) => error,
+        }
     }
 
     /// Whether it was the connection that failed.

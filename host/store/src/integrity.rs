@@ -26,7 +26,8 @@ SELECT 'the record of ' || records.target_id || '/' || records.check_name || ' i
        || records.status || ' in place of ' || records.replaced_status
        || ' and no transition says so'
   FROM records
- WHERE records.status <> records.replaced_status AND records.last_attempt_at IS NOT NULL
+ WHERE records.status <> records.replaced_status
+   AND records.last_attempt_at >= (SELECT at FROM audit_anchor)
    AND NOT EXISTS (SELECT 1 FROM transitions
                     WHERE transitions.target_id = records.target_id
                       AND transitions.check_name = records.check_name

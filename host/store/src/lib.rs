@@ -11,8 +11,11 @@
 //! statements for both databases. What each spells in its own way stands in `dialect`, with why
 //! hosts that write at the same time can't harm each other.
 
+mod audit_log;
 mod batch;
+mod chain;
 mod change;
+mod compaction;
 mod conn;
 mod dialect;
 mod error;
@@ -27,6 +30,7 @@ mod observe;
 mod open;
 mod postgres;
 mod read;
+mod rollups;
 mod rows;
 mod save;
 mod sqlite;
@@ -35,6 +39,7 @@ mod stored;
 mod tokens;
 mod writer;
 
+pub use audit_log::{AuditLog, AuditReport};
 pub use error::StoreError;
 pub use events::EventBounds;
 pub use filter::{AuditFilter, MAX_PAGE, TargetFilter, TransitionFilter};
@@ -43,6 +48,7 @@ pub use location::Location;
 pub use observe::{Recorded, Write};
 pub use open::{Options, Synchronous};
 pub use read::StoredTarget;
+pub use rollups::{LiveHours, RollupHour};
 pub use save::SaveReport;
 pub use store::Store;
 pub use tokens::Session;

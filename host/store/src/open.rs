@@ -8,7 +8,7 @@ use sqlx::{SqlSafeStr, SqlStr};
 
 use crate::conn::{Conn, Readers};
 use crate::location::{Location, Place};
-use crate::{StoreError, postgres, sqlite};
+use crate::{StoreError, chain, postgres, sqlite};
 
 /// When a commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,10 +69,12 @@ impl Options {
 
 /// The one connection that writes, with the schema in place and the database found whole.
 pub(crate) async fn writer(options: &Options) -> Result<Conn, StoreError> {
-    match &options.location.0 {
-        Place::File(path) => sqlite::writer(options, path).await,
-        Place::Server(server) => postgres::writer(options, server).await,
-    }
+    let mut conn = match &options.location.0 {
+        Place::File(path) => sqlite::writer(options, path).await?,
+        Place::Server(server) => postgres::writer(options, server).await?,
+    };
+    chain::adopt(&mut conn).await.map_err(|failure| failure.into_error(&options.location))?;
+    Ok(conn)
 }
 
 /// Another connection that writes, after the first was lost.

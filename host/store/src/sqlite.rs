@@ -12,13 +12,15 @@ use crate::conn::{Conn, Readers};
 use crate::open::{Options, Step, Synchronous, migrations};
 use crate::{Location, StoreError};
 
-const SCHEMA: [Step; 3] = [
+const SCHEMA: [Step; 5] = [
     (
         "targets records history",
         include_str!("../migrations/sqlite/0001_targets_records_history.sql"),
     ),
     ("lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
     ("tokens sessions", include_str!("../migrations/sqlite/0003_tokens_sessions.sql")),
+    ("audit chain", include_str!("../migrations/sqlite/0004_audit_chain.sql")),
+    ("rollups", include_str!("../migrations/sqlite/0005_rollups.sql")),
 ];
 
 fn connect_options(options: &Options, path: &Path) -> SqliteConnectOptions {

@@ -13,8 +13,11 @@ use crate::conn::{Readers, Row, Value};
 use crate::dialect::Dialect;
 use crate::link::Link;
 use crate::save::{Change, Save};
-use crate::writer::{Job, Writer};
-use crate::{LifecycleWrite, Location, Options, Recorded, SaveReport, StoreError, Write, open};
+use crate::writer::{Job, RollupWork, Writer};
+use crate::{
+    AuditLog, LifecycleWrite, Location, Options, Recorded, RollupHour, SaveReport, StoreError,
+    Write, open,
+};
 
 /// The store. Cheap to clone; every clone is the same store.
 #[derive(Debug, Clone)]
@@ -167,6 +170,73 @@ impl Store {
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let (answer, answered) = oneshot::channel();
         self.submit(Job::Trim(before, answer), answered)
+    }
+
+    /// One short step of retention: drops audit rows and transitions from before that time, the
+    /// oldest first and some hundreds at most. The chain of the audit stays one that can be
+    /// verified (contract A3). Gives whether there may be more.
+    ///
+    /// # Errors
+    /// The database can't be written; or the oldest audit rows are not what was written, and so
+    /// stay.
+    pub fn trim_history(
+        &self,
+        before: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::TrimHistory(before, answer), answered)
+    }
+
+    /// Writes what a run of a host has counted: its own row of each hour, whatever stood there.
+    /// At most some hundreds at a time. Hours that are merged into days already stay as they are.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was.
+    pub fn put_rollups(
+        &self,
+        writer: &str,
+        hours: Vec<RollupHour>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        let done = self.rollup_work(RollupWork::Put(writer.to_owned(), hours));
+        async move { done.await.map(drop) }
+    }
+
+    /// One short step of merging hours that are finished into days. Gives whether there may be
+    /// more to do.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was.
+    pub fn compact_rollups(
+        &self,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        self.rollup_work(RollupWork::Compact(now))
+    }
+
+    /// One short step of dropping rollups of periods that began before that time. Gives whether
+    /// there may be more.
+    ///
+    /// # Errors
+    /// The database can't be written; nothing was dropped.
+    pub fn trim_rollups(
+        &self,
+        before: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        self.rollup_work(RollupWork::Trim(before))
+    }
+
+    fn rollup_work(
+        &self,
+        work: RollupWork,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Job::Rollups(work, answer), answered)
+    }
+
+    /// The audit, to be read as a chain.
+    #[must_use]
+    pub fn audit_log(&self) -> AuditLog {
+        AuditLog::of(self.inner.location.clone(), self.inner.readers.clone())
     }
 
     /// Changes whenever this host has committed something that events may tell of. Other hosts

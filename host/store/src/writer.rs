@@ -11,7 +11,9 @@ use crate::link::Link;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
 use crate::tokens::{self, TokenWrite};
-use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle};
+use crate::{
+    LifecycleWrite, RollupHour, StoreError, chain, compaction, dialect, events, lifecycle, rollups,
+};
 
 /// The most observations that one transaction holds.
 const BATCH: usize = 256;
@@ -25,6 +27,10 @@ pub(crate) enum Job {
     Token(Box<TokenWrite>, oneshot::Sender<Result<(), StoreError>>),
     /// Drop events from before that time.
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
+    /// Drop history from before that time, one step; whether there may be more.
+    TrimHistory(Timestamp, oneshot::Sender<Result<bool, StoreError>>),
+    /// Hours of checks, or what becomes of them; whether there may be more.
+    Rollups(RollupWork, oneshot::Sender<Result<bool, StoreError>>),
     /// Take nothing more; end when the queue is empty.
     Close,
 }
@@ -85,6 +91,42 @@ impl Work for Trim {
     }
 }
 
+struct TrimHistory(Timestamp);
+
+impl Work for TrimHistory {
+    type Done = bool;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        chain::cut(conn, self.0).await
+    }
+}
+
+/// What there is to do with rollups, in one short transaction each.
+#[derive(Debug)]
+pub(crate) enum RollupWork {
+    /// A writer's own hours.
+    Put(String, Vec<RollupHour>),
+    /// A step of merging what is finished at that time.
+    Compact(Timestamp),
+    /// A step of removing what began before that time.
+    Trim(Timestamp),
+}
+
+impl Work for RollupWork {
+    type Done = bool;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        match self {
+            Self::Put(writer, hours) => {
+                rollups::put(conn, writer, hours).await?;
+                Ok(false)
+            }
+            Self::Compact(now) => compaction::compact(conn, *now).await,
+            Self::Trim(before) => compaction::trim(conn, *before).await,
+        }
+    }
+}
+
 /// How often a transaction is tried that another host's got in the way of.
 const TRIES: usize = 3;
 
@@ -121,6 +163,12 @@ impl Writer {
                     }
                     Job::Trim(before, answer) => {
                         let _ = answer.send(self.transaction(&Trim(before)).await);
+                    }
+                    Job::TrimHistory(before, answer) => {
+                        let _ = answer.send(self.transaction(&TrimHistory(before)).await);
+                    }
+                    Job::Rollups(work, answer) => {
+                        let _ = answer.send(self.transaction(&work).await);
                     }
                     Job::Close => queue.close(),
                 }
@@ -214,10 +262,7 @@ impl Writer {
     }
 
     fn error(&mut self, failure: Failure) -> StoreError {
-        let error = match failure {
-            Failure::Sql(error) => StoreError::from_sqlx(&self.link.options().location, &error),
-            Failure::Store(error) => error,
-        };
+        let error = failure.into_error(&self.link.options().location);
         self.link.note(&error);
         error
     }

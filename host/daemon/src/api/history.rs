@@ -104,7 +104,7 @@ pub(crate) async fn audit(
     Ok(Json(Audit { audit: rows.into_iter().map(Into::into).collect(), next_before }))
 }
 
-fn bad_query(rejection: QueryRejection) -> ApiError {
+pub(super) fn bad_query(rejection: QueryRejection) -> ApiError {
     ApiError::Bad(rejection.body_text())
 }
 

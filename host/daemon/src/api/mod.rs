@@ -21,6 +21,7 @@ mod openapi;
 mod plugins;
 mod policy_view;
 mod probe;
+mod rollups;
 mod targets;
 mod view;
 
@@ -112,6 +113,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(targets::list))
         .routes(routes!(targets::one))
         .routes(routes!(history::transitions))
+        .routes(routes!(rollups::history))
         .routes(routes!(history::audit))
         .routes(routes!(plugins::list))
         .routes(routes!(events::events))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Target, Timestamp};
 use probehost_monitor::ports::{CheckSeen, Listing};
-use probehost_monitor::{Clock, Windows};
+use probehost_monitor::{Clock, Rollups, Windows};
 use probehost_store::{Store, StoreError};
 use tracing::warn;
 
@@ -33,6 +33,7 @@ pub(crate) struct StoreListing {
     pub(crate) store: Store,
     pub(crate) known: Known,
     pub(crate) windows: Windows,
+    pub(crate) rollups: Rollups,
     pub(crate) clock: Clock,
 }
 
@@ -64,6 +65,7 @@ impl Listing for StoreListing {
             }
         }
         self.windows.retain(&all);
+        self.rollups.retain(&all);
         self.known.set(&checks);
         Ok(checks)
     }

@@ -11,6 +11,7 @@ mod parts;
 mod planning;
 mod prober;
 mod reloading;
+mod rolling;
 mod saving;
 mod serving;
 mod usage;

@@ -160,6 +160,7 @@ fn needs_restart(before: &Config, now: &Config) -> Vec<&'static str> {
     [
         ("[server]", before.server != now.server),
         ("[store]", before.store != now.store),
+        ("[history]", before.history != now.history),
         ("[probes] concurrency", before.probes.concurrency != now.probes.concurrency),
         ("[plugins] directory", before.plugins.directory != now.plugins.directory),
         ("[plugins] cache", before.plugins.cache != now.plugins.cache),

@@ -20,10 +20,11 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::healing::{Restarts, take_up};
-use super::housekeeping::tidy_up;
+use super::housekeeping::{Keep, tidy_up};
 use super::listing::StoreListing;
 use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
+use super::rolling::{keep_rollups, write_down};
 use super::saving::{log_resolved, save};
 use super::{AppError, Kinds, Known, Saver, Setup};
 use crate::api::access::Gate;
@@ -45,6 +46,7 @@ pub(crate) struct Host {
     housekeeping: JoinHandle<()>,
     /// Takes up a renewed certificate.
     watching: Option<JoinHandle<()>>,
+    rolling: JoinHandle<()>,
     api: JoinHandle<()>,
     /// Ends the reloading first, and the API when nothing is left to answer.
     stop: CancellationToken,
@@ -77,6 +79,7 @@ impl Host {
         let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
         let runtimes = setup.runtimes()?;
         let pool_ttl = config.lifecycle.pool_ttl;
+        let keep = Keep::of(&config.history);
 
         let store = Store::open(store_options(&config)?).await?;
         let clock = Clock::System;
@@ -115,7 +118,9 @@ impl Host {
         let monitor = Monitor::new(prober, store.clone(), settings, metrics.clone());
         let known = Known::default();
         let windows = monitor.windows().clone();
-        let listing = StoreListing { store: store.clone(), known: known.clone(), windows, clock };
+        let rollups = monitor.rollups().clone();
+        let listing =
+            StoreListing { store: store.clone(), known: known.clone(), windows, rollups, clock };
         let restarts = Restarts(runtimes);
         let healer =
             Healer::new(store.clone(), restarts, monitor.clone(), HealerSettings::new(clock));
@@ -149,7 +154,9 @@ impl Host {
         let stop = CancellationToken::new();
         let reloading = tokio::spawn(Arc::clone(&reloader).watch(taken_up, stop.clone()));
 
-        let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, stop.clone()));
+        let rollups = monitor.rollups().clone();
+        let rolling = tokio::spawn(keep_rollups(rollups, store.clone(), clock, stop.clone()));
+        let housekeeping = tokio::spawn(tidy_up(store.clone(), clock, keep, stop.clone()));
 
         let api_stop = CancellationToken::new();
         let watching =
@@ -181,6 +188,7 @@ impl Host {
             reloading,
             housekeeping,
             watching,
+            rolling,
             api,
             stop,
             api_stop,
@@ -210,11 +218,13 @@ impl Host {
             Some(task) => task.await,
             None => Ok(()),
         };
+        let rolling = self.rolling.await;
         self.saver.tasks.close();
         self.saver.tasks.wait().await;
         self.schedule.stop().await;
         self.healer.stop().await;
         self.monitor.stop().await;
+        write_down(self.monitor.rollups(), &self.store).await;
         self.api_stop.cancel();
         let mut api = self.api;
         let ended = timeout(LAST_ANSWERS, &mut api).await;
@@ -224,6 +234,7 @@ impl Host {
         reloading.map_err(failed)?;
         housekeeping.map_err(failed)?;
         watching.map_err(failed)?;
+        rolling.map_err(failed)?;
         match ended {
             Ok(ended) => ended.map_err(failed),
             // A client that does not read is no reason to stay.

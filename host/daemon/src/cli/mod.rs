@@ -1,5 +1,6 @@
 //! The command line: parse, call, render.
 
+mod audit;
 mod check_config;
 mod client;
 mod grants;
@@ -59,6 +60,9 @@ enum Command {
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
     /// Nagios and Icinga expect of a check.
     Probe(Box<probe::ProbeArgs>),
+    /// Verify the audit, or write it out.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Write a plugin of your own: make a project, build it, try it, look at it, check it.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
@@ -101,6 +105,7 @@ pub(crate) fn run() -> ExitCode {
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
         Command::Grants(args) => runtime.block_on(grants::grants(args)),
         Command::Probe(args) => runtime.block_on(probe::probe(*args)),
+        Command::Audit(command) => runtime.block_on(audit::audit(command)),
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),

@@ -10,5 +10,6 @@
 mod fakes;
 mod probing;
 mod recording;
+mod rollups;
 mod scheduling;
 mod stopping;

@@ -165,8 +165,8 @@ async fn commits_are_news(on: Backend) {
     fixture.finish().await;
 }
 
-/// A database that an older version has made is brought up, with what is in it.
-async fn an_older_database_is_brought_up(on: Backend) {
+/// A database as the first version has made it.
+pub(crate) async fn older(on: Backend) -> Home {
     let home = Home::new(on).await;
     let first = match on {
         Backend::Sqlite => include_str!("../../migrations/sqlite/0001_targets_records_history.sql"),
@@ -191,6 +191,12 @@ async fn an_older_database_is_brought_up(on: Backend) {
             conn.close().await.unwrap();
         }
     }
+    home
+}
+
+/// A database that an older version has made is brought up, with what is in it.
+async fn an_older_database_is_brought_up(on: Backend) {
+    let home = older(on).await;
     crate::backend::execute(
         &home.location,
         "INSERT INTO targets (id, name, labels, enabled, source, updated_at) \

@@ -135,8 +135,8 @@ async fn what_must_not_be_is_found(on: Backend) {
             "transition 2 of web/head has no audit row that tells the same",
         ),
         (
-            "INSERT INTO audit (at, principal, action, \"trigger\", target_id, check_name, \"from\", \
-             \"to\", outcome) VALUES (9, 'x', 'probe', 'manual', 'web', 'head', 'healthy', \
+            "INSERT INTO audit (id, at, principal, action, \"trigger\", target_id, check_name, \
+             \"from\", \"to\", outcome) VALUES (3, 9, 'x', 'probe', 'manual', 'web', 'head', 'healthy', \
              'unknown', 'pass')",
             "audit row 3 tells of a change of status without a transition",
         ),

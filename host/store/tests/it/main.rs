@@ -8,6 +8,7 @@
 )]
 
 mod backend;
+mod chain;
 mod common;
 mod crash;
 mod events;
@@ -17,6 +18,7 @@ mod listing;
 mod outage;
 mod property;
 mod recording;
+mod rollups;
 mod saving;
 mod server;
 mod sharing;
