@@ -199,12 +199,9 @@ impl Rollup {
     pub fn fit(&mut self, period: Duration) {
         let known = self.healthy.saturating_add(self.unhealthy);
         if known > period {
-            let (micros, known) = (period.as_micros(), known.as_micros().max(1));
-            let share = |part: Duration| {
-                let part = part.as_micros().saturating_mul(micros) / known;
-                Duration::from_micros(u64::try_from(part).unwrap_or(u64::MAX))
-            };
-            self.healthy = share(self.healthy);
+            let healthy = self.healthy.as_micros().saturating_mul(period.as_micros());
+            let healthy = healthy / known.as_micros().max(1);
+            self.healthy = Duration::from_micros(u64::try_from(healthy).unwrap_or(u64::MAX));
             self.unhealthy = period.saturating_sub(self.healthy);
         }
     }

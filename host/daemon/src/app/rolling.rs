@@ -1,6 +1,7 @@
 //! Writes what the checks did to the store, once a minute, and merges finished hours into days
 //! (contract A4).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use probehost_monitor::{Clock, Rollups};
@@ -43,7 +44,7 @@ pub(crate) async fn keep_rollups(
 
 /// Writes what has grown since the last time.
 pub(crate) async fn write_down(rollups: &Rollups, store: &Store) {
-    let put = |writer: std::sync::Arc<str>, hours| store.put_rollups(&writer, hours);
+    let put = |writer: Arc<str>, hours| async move { store.put_rollups(&writer, hours).await };
     if let Err(error) = rollups.flush(put).await {
         debug!(%error, "the history of the checks is written a minute later");
     }
