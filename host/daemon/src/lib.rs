@@ -4,6 +4,7 @@ mod api;
 mod app;
 mod cli;
 mod logging;
+mod web;
 
 /// A probe allocates some hundred times, on whichever thread it happens to run: this allocator
 /// makes a whole probe a sixth cheaper than the system's (docs/performance.md).

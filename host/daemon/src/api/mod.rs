@@ -6,6 +6,7 @@
 mod changes;
 mod error;
 mod events;
+mod grants;
 mod guard;
 mod health;
 mod history;
@@ -16,6 +17,7 @@ mod metrics;
 mod plugins;
 mod policy_view;
 mod probe;
+mod recent;
 mod targets;
 mod view;
 
@@ -24,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use probehost_monitor::Monitor;
@@ -34,6 +37,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
 use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
+use crate::web;
 use error::ApiError;
 
 pub(crate) use events::Streams;
@@ -96,6 +100,7 @@ fn router(api: Api) -> Router {
         .route("/targets/{id}", get(targets::one).put(changes::replace).delete(changes::delete))
         .route("/targets/{id}/enable", post(changes::enable))
         .route("/targets/{id}/disable", post(changes::disable))
+        .route("/targets/{id}/grants", get(grants::of_target))
         .route("/targets/{id}/checks/{name}/probe", post(probe::probe))
         .route("/transitions", get(history::transitions))
         .route("/audit", get(history::audit))
@@ -110,6 +115,7 @@ fn router(api: Api) -> Router {
         .route("/health/pool", get(instances::pool));
     Router::new()
         .nest("/api/v1", v1)
+        .merge(web::router(|path| ApiError::NoRoute(path).into_response()))
         .route("/healthz", get(health::healthz))
         .route("/metrics", get(metrics::metrics))
         .fallback(
