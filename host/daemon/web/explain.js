@@ -74,11 +74,7 @@ export function explainAct(row) {
     case 'probe': return `Probed by hand${by(row.principal)}; the status stays ${row.to}.`;
     case 'target-changed': return `The target was ${row.outcome}${by(row.principal)}.`;
     case 'capability-denied': return 'A call was refused: it is not granted.';
-    case 'restart': return `Restart${by(row.principal)}`;
-    case 'quarantine': return `Quarantine${by(row.principal)}`;
-    case 'release': return `Release${by(row.principal)}`;
-    case 'update': return `Update${by(row.principal)}`;
-    default: return row.action;
+    default: return upper(by(row.principal).trim());
   }
 }
 

@@ -134,7 +134,7 @@ class Row extends Component {
     const state = instance && instance.state !== 'running' ? instance.state : null;
     return html`<a class="row ${stale ? 'is-stale' : ''} ${target.enabled ? '' : 'is-off'}" href=${`#/targets/${part(target.id)}`} tabindex=${active ? 0 : -1}>
       <span class="status"><${Mark} of=${status} /></span>
-      <span class="name" title=${target.name}>${target.id}${alone ? '' : html` <small>/ ${check.name}</small>`}${target.name !== target.id && html` <small>${target.name}</small>`}
+      <span class="name" title=${target.name}><b>${target.id}</b>${alone ? '' : html` <small>/ ${check.name}</small>`}${target.name !== target.id && html` <small>${target.name}</small>`}
         ${state && html`<span class="tag ${state === 'offline' || state === 'quarantined' ? 'bad' : 'warn'}">${state}</span>`}</span>
       <span class="kind">${check.kind}</span>
       <span class="runs"><${Bars} recent=${check.recent} /></span>

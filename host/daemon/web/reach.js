@@ -14,5 +14,5 @@ export function Reach({ id, updated }) {
       <ul>${check.endpoints.map(({ endpoint, by }) => html`<li key=${endpoint}><code>${endpoint}</code>
         <div class="muted">${by === null ? 'its own config names it' : html`<code>${by.pattern}</code> allows it, in ${by.location}`}</div></li>`)}
       ${check.allowed.map(({ pattern, location }) => html`<li key=${pattern}>besides, whatever fits <code>${pattern}</code><div class="muted">allowed for every ${check.kind}, in ${location}</div></li>`)}</ul></div>`)}
-    <p class="muted">Anything else is refused, and the refusal is in the audit.</p></section>`;
+    <p class="muted after">Anything else is refused, and the refusal is in the audit.</p></section>`;
 }
