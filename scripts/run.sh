@@ -10,7 +10,11 @@ fi
 
 cat <<LOOK
 
-  probehost will watch the demo fleet. In another terminal:
+  probehost will watch the demo fleet. Look at it in a browser:
+
+    http://127.0.0.1:9640/
+
+  or in another terminal:
 
     $target/probehost status                        what it knows
     curl -s http://127.0.0.1:9640/api/v1/targets      the same, as JSON

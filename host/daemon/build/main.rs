@@ -1,4 +1,5 @@
-//! Collects what `probehost plugin new` writes: templates, the contract, the SDK's sources.
+//! Collects what `probehost plugin new` writes: templates, the contract, the SDK's sources; and
+//! the page.
 //!
 //! Nothing is copied into this package, so nothing can fall behind: the files are taken from where
 //! they are kept, and the TypeScript declarations are made of the contract at each build.
@@ -42,13 +43,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     files.sort();
     fs::write(out.join("embedded.rs"), table(&files)?)?;
-    for watched in ["wit/v1", "sdk", "Cargo.toml", "host/daemon/templates", "host/daemon/build"] {
+
+    // What only readers of the sources want is not served.
+    let mut page = sources::below(&daemon.join("web"))?;
+    page.retain(|(name, _)| !name.ends_with(".md") && !name.contains("LICENSE"));
+    page.sort();
+    fs::write(out.join("page.rs"), table(&page)?)?;
+    for watched in [
+        "wit/v1",
+        "sdk",
+        "Cargo.toml",
+        "host/daemon/templates",
+        "host/daemon/web",
+        "host/daemon/build",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
     Ok(())
 }
 
-/// A Rust expression: each file's place in a project, after its language, and its text.
+/// A Rust expression: each file's place below its root, and its text.
 fn table(files: &[(String, PathBuf)]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from("&[\n");
     for (name, path) in files {

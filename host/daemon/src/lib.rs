@@ -6,6 +6,7 @@ mod app;
 mod cli;
 mod logging;
 mod server;
+mod web;
 
 /// A probe allocates some hundred times, on whichever thread it happens to run: this allocator
 /// makes a whole probe a sixth cheaper than the system's (docs/performance.md).

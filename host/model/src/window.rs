@@ -89,6 +89,17 @@ impl Window {
         }
     }
 
+    /// The newest samples of the last span before `now`, `most` of them at most, oldest first.
+    pub fn recent(&self, now: Timestamp, most: usize) -> impl Iterator<Item = Sample> + '_ {
+        let past = self.samples.len().saturating_sub(most);
+        let newest = self.samples.iter().skip(past);
+        newest.filter(move |sample| now.since(sample.at) <= self.span).map(|sample| Sample {
+            at: sample.at,
+            took: Duration::from_micros(u64::from(sample.micros)),
+            failed: sample.failed,
+        })
+    }
+
     /// What the last span before `now` holds. Sorts the samples: made for reports, not for
     /// every probe.
     #[must_use]
@@ -189,6 +200,20 @@ mod tests {
         assert_eq!((summary.count, summary.since), (3, Some(at(17))));
         window.forget(at(40));
         assert!(window.samples.is_empty());
+    }
+
+    /// A4: the newest come last, no more than asked for, and none that has left the window.
+    #[test]
+    fn tells_the_newest() {
+        let mut window = Window::new(Duration::from_secs(10), 8);
+        for second in 1..=5_u32 {
+            window.push(sample(i64::from(second), u64::from(second), second == 4));
+        }
+        let told = |now, most| window.recent(at(now), most).collect::<Vec<_>>();
+        assert_eq!(told(5, 2), [sample(4, 4, true), sample(5, 5, false)]);
+        assert_eq!(told(5, 99).len(), 5);
+        assert_eq!(told(14, 99), [sample(4, 4, true), sample(5, 5, false)]);
+        assert_eq!(told(5, 0), []);
     }
 
     #[test]

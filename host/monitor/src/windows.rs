@@ -61,6 +61,14 @@ impl Windows {
         window.unwrap_or_default().summary(now)
     }
 
+    /// Its newest probes in the last hour before `now`, `most` of them at most, oldest first.
+    #[must_use]
+    pub fn recent(&self, check: &CheckId, now: Timestamp, most: usize) -> Vec<Sample> {
+        let windows = self.lock();
+        let of_check = windows.get(check);
+        of_check.map(|of_check| of_check.whole.recent(now, most).collect()).unwrap_or_default()
+    }
+
     /// What it holds of the layers of a managed target's check, from the lowest up.
     #[must_use]
     pub fn layers(&self, check: &CheckId, now: Timestamp) -> Vec<(Layer, WindowSummary)> {
@@ -120,6 +128,8 @@ mod tests {
         push(&windows, &db, 3, Outcome::Pass);
         let web_now = windows.summary(&web.id, at(4));
         assert_eq!((web_now.count, web_now.failed, web_now.p50), (2, 1, Some(TOOK)));
+        let ends: Vec<_> = windows.recent(&web.id, at(4), 9).iter().map(|run| run.at).collect();
+        assert_eq!(ends, [at(1), at(2)]);
         assert_eq!(windows.layers(&web.id, at(4)), [], "nobody asked for them");
         assert_eq!(windows.summary(&web.id, at(3602)).count, 1);
         windows.forget(&web.id);

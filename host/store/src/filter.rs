@@ -1,6 +1,6 @@
 //! What to list: of the history, newest first; of the targets, by id.
 
-use probehost_model::{Action, Status};
+use probehost_model::{Action, Status, Timestamp};
 
 use crate::conn::Value;
 use crate::dialect::Dialect;
@@ -65,6 +65,8 @@ pub struct TargetFilter {
     pub managed: Option<bool>,
     /// A part of its id or name; the case of ASCII letters does not matter.
     pub text: Option<String>,
+    /// Changed, or a check of it probed, at this time or later.
+    pub changed_since: Option<Timestamp>,
     /// Only ids that come later: the last id of the page before.
     pub after: Option<String>,
     /// How many, at most one more than [`MAX_PAGE`]: whether there is a next page shows that way.
@@ -81,6 +83,7 @@ impl Default for TargetFilter {
             enabled: None,
             managed: None,
             text: None,
+            changed_since: None,
             after: None,
             limit: 100,
         }
@@ -118,6 +121,13 @@ impl TargetFilter {
             query.text.push_str(&format!(" AND {position}(lower(t.id || ' ' || t.name), lower("));
             query.push("", Value::Text(text));
             query.text.push_str(")) > 0");
+        }
+        if let Some(since) = self.changed_since {
+            let since = Value::Whole(since.as_micros());
+            query.push(" AND (t.updated_at >=", since);
+            query.text.push_str(" OR EXISTS (SELECT 1 FROM records WHERE target_id = t.id");
+            query.push(" AND last_attempt_at >=", since);
+            query.text.push_str("))");
         }
         if let Some(status) = self.status {
             query.text.push_str(of_status(status));

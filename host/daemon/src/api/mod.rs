@@ -11,16 +11,19 @@ mod changes;
 mod error;
 mod etag;
 mod events;
+mod grants;
 mod health;
 mod history;
 mod instance_metrics;
 mod instance_view;
 mod instances;
+mod list_query;
 mod metrics;
 mod openapi;
 mod plugins;
 mod policy_view;
 mod probe;
+mod recent;
 mod rollups;
 mod targets;
 mod view;
@@ -30,6 +33,7 @@ use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::HeaderMap;
+use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Router, middleware};
 use probehost_monitor::Monitor;
@@ -41,6 +45,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
+use crate::web;
 use access::{Gate, Identity};
 use error::ApiError;
 
@@ -112,6 +117,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(access::session::show, access::session::end))
         .routes(routes!(targets::list))
         .routes(routes!(targets::one))
+        .routes(routes!(grants::of_target))
         .routes(routes!(history::transitions))
         .routes(routes!(rollups::history))
         .routes(routes!(history::audit))
@@ -143,6 +149,7 @@ pub(crate) fn router(api: Api) -> Router {
     let gate = api.gate.clone();
     Router::new()
         .nest("/api/v1", v1)
+        .merge(web::router(|path| ApiError::NoRoute(path).into_response()))
         .route("/api/v1/openapi.json", get(move || openapi::answer(description.clone())))
         .route("/healthz", get(health::healthz))
         .route("/metrics", get(metrics::metrics))

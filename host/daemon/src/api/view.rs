@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use probehost_model::{
-    Action, AuditEntry, Check, CheckId, Reason, Record, Role, Runtime, Source, Status, Target,
-    Timestamp, Transition, Trigger, WindowSummary,
+    Action, AuditEntry, Check, CheckId, Reason, Record, Role, Runtime, Sample, Source, Status,
+    Target, Timestamp, Transition, Trigger, WindowSummary,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,7 +68,26 @@ pub(crate) struct CheckView {
     pub(crate) window: WindowView,
     /// What keeps it from being probed: its plugin is missing or did not load (contract P9).
     pub(crate) problem: Option<String>,
+    /// Left out where a list without it was asked for.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(crate) config: Value,
+    /// Its last runs, oldest first, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) recent: Option<Vec<RunView>>,
+}
+
+/// One conclusive run of a check.
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
+pub(crate) struct RunView {
+    pub(crate) at: String,
+    pub(crate) took_seconds: f64,
+    pub(crate) failed: bool,
+}
+
+impl From<Sample> for RunView {
+    fn from(run: Sample) -> Self {
+        Self { at: run.at.to_string(), took_seconds: run.took.as_secs_f64(), failed: run.failed }
+    }
 }
 
 /// What the last hour's probes of a check came to; since the host's start, when that is less.
@@ -173,6 +192,7 @@ impl CheckView {
             window: window.into(),
             problem,
             config: check.config,
+            recent: None,
         }
     }
 }

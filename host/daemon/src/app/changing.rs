@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use probehost_config::{Config, FieldError, KindRules, Submitted};
+use probehost_config::{Config, FieldError, Grant, KindRules, Submitted};
 use probehost_model::{CheckId, Source, Target};
 use probehost_monitor::Metrics;
 use probehost_store::{SaveReport, Store, StoreError};
@@ -54,6 +54,12 @@ fn summary(count: usize) -> String {
 }
 
 impl Saver {
+    /// What the file grants the plugin of this name besides what configs name.
+    pub(crate) async fn allow(&self, kind: &str) -> Vec<Grant> {
+        let current = self.current.lock().await;
+        current.plugins.by_name.get(kind).map(|plugin| plugin.allow.clone()).unwrap_or_default()
+    }
+
     /// Adds the target that `body` describes. Gives its id.
     pub(crate) async fn create(
         self: &Arc<Self>,

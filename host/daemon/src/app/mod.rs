@@ -3,6 +3,7 @@
 mod changing;
 mod error;
 mod faults;
+mod granting;
 mod healing;
 mod housekeeping;
 mod kinds;
@@ -18,6 +19,7 @@ mod usage;
 
 pub use error::AppError;
 pub(crate) use faults::{FaultRecord, Faults};
+pub(crate) use granting::{Allowed, Reach, Reached, reach};
 pub use kinds::{Kinds, Setup};
 pub use listing::check_seen;
 pub use planning::Planned;

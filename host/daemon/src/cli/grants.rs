@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use probehost_config::{Config, Grant};
-use probehost_model::{Check, Endpoint, Outcome, Target};
+use probehost_model::{Check, Target};
 
 use super::fail;
-use crate::app::{AppError, Kinds, Planned, SandboxProber, Setup};
+use crate::app::{Allowed, AppError, Kinds, Reached, SandboxProber, Setup, reach};
 
 #[derive(Debug, Args)]
 pub(crate) struct GrantsArgs {
@@ -79,39 +79,27 @@ impl Report {
         check: &Check,
     ) {
         let kind = &check.kind;
-        self.line(&format!("{}  {kind}", target.check_id(check)));
-        let Some(planned) = prober.plan(kind, &check.config.to_string().into()).await else {
-            let problem = prober.problem(kind).unwrap_or_default();
-            return self.line(&format!("  nothing: it is not probed: {problem}"));
-        };
-        let allowed: &[Grant] =
+        let allow: &[Grant] =
             config.plugins.by_name.get(kind).map_or(&[], |settings| &settings.allow);
-        match &*planned {
-            Planned::Ready { plan, grants, .. } => {
-                if plan.endpoints.is_empty() {
-                    self.line("  nothing: its plan names no endpoint");
-                }
-                for endpoint in &plan.endpoints {
-                    let why = if grants.is_named(endpoint) {
-                        "its own config names it".to_owned()
-                    } else {
-                        allowed_by(kind, allowed, endpoint)
-                    };
-                    self.line(&format!("  {endpoint}  {why}"));
-                }
-            }
-            Planned::Refused { outcome, denied, .. } => {
-                self.refused = true;
-                if denied.is_empty() {
-                    self.line(&format!("  nothing: {}", outcome_text(outcome)));
-                }
-                for wish in denied {
-                    self.line(&format!("  REFUSED  {wish}"));
-                }
-            }
+        let reach = reach(prober, allow, check).await;
+        self.refused |= reach.is_refused;
+        self.line(&format!("{}  {kind}", target.check_id(check)));
+        if let Some(why) = &reach.nothing {
+            self.line(&format!("  nothing: {why}"));
         }
-        for grant in allowed {
-            let Grant { pattern, location } = grant;
+        for Reached { endpoint, by } in &reach.endpoints {
+            let why = match by {
+                None => "its own config names it".to_owned(),
+                Some(Allowed { pattern, location }) => {
+                    format!("{pattern} allows it, {location}: allow of [plugins.{kind}]")
+                }
+            };
+            self.line(&format!("  {endpoint}  {why}"));
+        }
+        for wish in &reach.refused {
+            self.line(&format!("  REFUSED  {wish}"));
+        }
+        for Allowed { pattern, location } in &reach.allowed {
             self.line(&format!(
                 "  besides, whatever fits {pattern}  {location}: allow of [plugins.{kind}]"
             ));
@@ -121,20 +109,5 @@ impl Report {
     fn line(&mut self, text: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{text}");
-    }
-}
-
-fn allowed_by(kind: &str, allowed: &[Grant], endpoint: &Endpoint) -> String {
-    let grant = allowed.iter().find(|grant| grant.pattern.matches(endpoint));
-    grant.map_or_else(String::new, |Grant { pattern, location }| {
-        format!("{pattern} allows it, {location}: allow of [plugins.{kind}]")
-    })
-}
-
-fn outcome_text(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Pass => String::new(),
-        Outcome::Fail(failure) => failure.message().to_owned(),
-        Outcome::Inconclusive { error } => error.clone(),
     }
 }

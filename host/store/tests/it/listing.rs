@@ -4,7 +4,7 @@ use probehost_model::{Outcome, Reason, Source, Status, Target};
 use probehost_store::{TargetFilter, Write};
 
 use crate::backend::{Backend, on_both};
-use crate::common::{Fixture, fail, seen, target};
+use crate::common::{Fixture, at, fail, seen, target};
 
 fn labelled(id: &str, labels: &[(&str, &str)]) -> Target {
     let mut target = target(id, &["head"]);
@@ -89,6 +89,10 @@ async fn filters_narrow_the_list_down(on: Backend) {
     assert_eq!(ids(&fixture, text("WEB")).await, ["a-web", "b-web"]);
     assert_eq!(ids(&fixture, text("the c-")).await, ["c-none"]);
     assert_eq!(ids(&fixture, text("%")).await, [""; 0], "no pattern, a text");
+    let since = |micros| TargetFilter { changed_since: Some(at(micros)), ..Default::default() };
+    assert_eq!(ids(&fixture, since(0)).await.len(), 5);
+    assert_eq!(ids(&fixture, since(1)).await, ["a-web", "b-web"], "they were probed");
+    assert_eq!(ids(&fixture, since(2)).await, [""; 0]);
     let all = TargetFilter { status: Some(Status::Unhealthy), ..label("team", "sales") };
     assert_eq!(ids(&fixture, TargetFilter { text: Some("b-".to_owned()), ..all }).await, ["b-web"]);
 }
