@@ -10,12 +10,14 @@ use crate::StoreError;
 use crate::conn::{Conn, Readers, within};
 use crate::open::{Options, Step, Synchronous, migrations};
 
-const SCHEMA: [Step; 2] = [
+const SCHEMA: [Step; 3] = [
     (
+        1,
         "targets records history",
         include_str!("../migrations/postgres/0001_targets_records_history.sql"),
     ),
-    ("lifecycles events", include_str!("../migrations/postgres/0002_lifecycles_events.sql")),
+    (2, "lifecycles events", include_str!("../migrations/postgres/0002_lifecycles_events.sql")),
+    (6, "notifications", include_str!("../migrations/postgres/0006_notifications.sql")),
 ];
 
 /// The first version that can materialize a common table expression.

@@ -12,12 +12,14 @@ use crate::conn::{Conn, Readers};
 use crate::open::{Options, Step, Synchronous, migrations};
 use crate::{Location, StoreError};
 
-const SCHEMA: [Step; 2] = [
+const SCHEMA: [Step; 3] = [
     (
+        1,
         "targets records history",
         include_str!("../migrations/sqlite/0001_targets_records_history.sql"),
     ),
-    ("lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
+    (2, "lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
+    (6, "notifications", include_str!("../migrations/sqlite/0006_notifications.sql")),
 ];
 
 fn connect_options(options: &Options, path: &Path) -> SqliteConnectOptions {

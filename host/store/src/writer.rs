@@ -8,9 +8,10 @@ use crate::batch;
 use crate::conn::Conn;
 use crate::history::Failure;
 use crate::link::Link;
+use crate::notify::NotifyWrite;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
-use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle};
+use crate::{LifecycleWrite, StoreError, dialect, events, lifecycle, notify};
 
 /// The most observations that one transaction holds.
 const BATCH: usize = 256;
@@ -21,6 +22,7 @@ pub(crate) enum Job {
     Observe(Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>),
     Save(Box<Save>, oneshot::Sender<Result<SaveReport, StoreError>>),
     Lifecycle(Box<LifecycleWrite>, oneshot::Sender<Result<bool, StoreError>>),
+    Notify(Box<NotifyWrite>, oneshot::Sender<Result<bool, StoreError>>),
     /// Drop events from before that time.
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
     /// Take nothing more; end when the queue is empty.
@@ -34,6 +36,8 @@ type Waiting = (Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>);
 /// What a transaction does between its begin and its end. It may be tried again.
 trait Work: Sync {
     type Done: Send;
+    /// Whether it may bring events.
+    const NEWS: bool = true;
 
     fn run(&self, conn: &mut Conn) -> impl Future<Output = Result<Self::Done, Failure>> + Send;
 }
@@ -62,6 +66,15 @@ impl Work for LifecycleWrite {
 
     async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
         lifecycle::apply(conn, self).await
+    }
+}
+
+impl Work for NotifyWrite {
+    type Done = bool;
+    const NEWS: bool = false;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        notify::apply(conn, self).await
     }
 }
 
@@ -104,6 +117,9 @@ impl Writer {
                     }
                     Job::Lifecycle(write, answer) => {
                         self.observe(&mut waiting).await;
+                        let _ = answer.send(self.transaction(&*write).await);
+                    }
+                    Job::Notify(write, answer) => {
                         let _ = answer.send(self.transaction(&*write).await);
                     }
                     Job::Trim(before, answer) => {
@@ -190,7 +206,9 @@ impl Writer {
             };
             match finish(conn, result).await {
                 Ok(value) => {
-                    self.news.send_replace(());
+                    if W::NEWS {
+                        self.news.send_replace(());
+                    }
                     return Ok(value);
                 }
                 // The database has undone it, and nothing is known of it any more.

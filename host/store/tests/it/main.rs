@@ -13,6 +13,7 @@ mod crash;
 mod events;
 mod history;
 mod lifecycle;
+mod notifying;
 mod outage;
 mod property;
 mod recording;
