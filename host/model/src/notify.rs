@@ -1,6 +1,7 @@
 //! Who is told what, when (contract E5): the words and rules of notifications.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -158,7 +159,7 @@ pub struct Rule {
     pub sinks: Vec<String>,
     /// Of which targets.
     pub of: Selection,
-    /// Of checks of these probe kinds; empty: of all, and of managed targets as a whole.
+    /// Of checks of these probe kinds, and of managed targets with such a check; empty: of all.
     pub kinds: Vec<String>,
     /// Of which states. Never empty.
     pub states: Vec<ProblemState>,
@@ -216,6 +217,85 @@ pub enum MaintenanceTime {
         /// The time zone, such as `Europe/Berlin`.
         zone: String,
     },
+}
+
+/// A text that stands in the file, or a secret that is looked up by its name whenever it is used.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SinkText {
+    /// As it stands there. It may be secret all the same, so it does not show itself.
+    Text(String),
+    /// The name of a secret.
+    Secret(String),
+}
+
+impl fmt::Debug for SinkText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(…)"),
+            Self::Secret(name) => f.debug_tuple("Secret").field(name).finish(),
+        }
+    }
+}
+
+/// Where notifications go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sink {
+    /// What it speaks.
+    pub kind: SinkKind,
+    /// Where it is: `https://…`; for mail `smtp://…` or `smtps://…`.
+    pub url: SinkText,
+    /// With what a webhook is signed. None: it is not.
+    pub signing_key: Option<SinkText>,
+    /// Most messages in a second, on the average.
+    pub rate: f64,
+    /// Whom mail comes from.
+    pub from: String,
+    /// Whom mail goes to.
+    pub to: Vec<String>,
+}
+
+impl SinkKind {
+    /// Most messages in a second, on the average, where a sink does not say otherwise: what those
+    /// services take from one sender.
+    #[must_use]
+    pub const fn rate(self) -> f64 {
+        match self {
+            Self::Discord => 0.5,
+            Self::Slack | Self::Email => 1.0,
+            Self::Webhook => 10.0,
+        }
+    }
+}
+
+/// All that is set about notifications.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// By name.
+    pub sinks: BTreeMap<String, Sink>,
+    /// In the order of the file; each that fits counts.
+    pub rules: Vec<Rule>,
+    /// When whose problems are told to nobody.
+    pub maintenance: Vec<Maintenance>,
+    /// How long after a check's first failure nothing is told of it, so that it can be seen
+    /// whether most others fail too.
+    pub group_wait: Duration,
+    /// How many targets at least fail the same way before that is taken for an own fault.
+    pub own_fault_min: u32,
+    /// How long a notification is tried before it is given up.
+    pub give_up: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            sinks: BTreeMap::new(),
+            rules: Vec::new(),
+            maintenance: Vec::new(),
+            group_wait: Duration::from_secs(10),
+            own_fault_min: 5,
+            give_up: Duration::from_hours(24),
+        }
+    }
 }
 
 #[cfg(test)]
