@@ -16,7 +16,7 @@ use crate::settings::{
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, lifecycle, mask};
+use crate::{INTERVAL_VARIABLE, commands, lifecycle, maintenance, mask, notify};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -50,6 +50,8 @@ pub(crate) fn read(
     let secrets = Secrets { directory, file };
     let containers = containers(reader, root.take("containers"), folder);
     let commands = commands::read(reader, root.take("commands"), folder);
+    let windows = maintenance::read(reader, root.take("maintenance"));
+    let notify = notify::read(reader, root.take("notify"), windows);
     let log = log(reader, root.take("log"));
     Settings {
         server,
@@ -62,6 +64,7 @@ pub(crate) fn read(
         secrets,
         containers,
         commands,
+        notify,
         log,
     }
 }
