@@ -20,6 +20,7 @@ mod host;
 mod hostile;
 mod mcp;
 mod nginx;
+mod notify;
 mod plugin_road;
 mod plugin_tools;
 mod postgres;

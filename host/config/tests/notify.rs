@@ -65,6 +65,15 @@ fn every_key() {
     assert!(!format!("{settings:?}").contains("hunter2"), "a URL does not show itself");
 }
 
+/// What the page for operators shows is read by this very code.
+#[test]
+fn the_examples_of_the_documentation_are_right() {
+    let page = include_str!("../../../docs/notifications.md");
+    let mut examples = page.split("```toml\n").skip(1);
+    let example = examples.next().and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    assert_eq!(good(example).maintenance.len(), 1);
+}
+
 /// E5: windows, once and again and again.
 #[test]
 fn windows() {

@@ -16,7 +16,7 @@ use crate::notifier::{Inner, SinkState};
 use crate::ports::{Outbox, Outgoing, SendError, Wire};
 
 /// How long one attempt may take.
-pub(crate) const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(10);
 /// How long a host has a delivery to itself: longer than an attempt and its end take.
 const CLAIM: Duration = Duration::from_secs(30);
 /// How long an attempt that is under way may go on when the host stops.

@@ -17,8 +17,9 @@ mod render;
 mod sign;
 mod wire;
 
+pub use delivering::LIMIT;
 pub use detector::{Detector, OwnFault};
 pub use maintenance::open_until;
 pub use metrics::Metrics;
-pub use notifier::{Notifier, Options, SinkState};
+pub use notifier::{Notifier, Options, SinkState, trial};
 pub use wire::{HttpWire, describe};

@@ -10,6 +10,7 @@ use probehost_monitor::Clock;
 use probehost_monitor::ports::{Follower, Landed};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -132,10 +133,11 @@ impl<O: Outbox, W: Wire> Notifier<O, W> {
     /// # Errors
     /// What the sink said, or why it could not be reached.
     pub async fn test(&self, sink: &Sink) -> Result<(), SendError> {
-        let now = self.0.clock.now();
-        let id = format!("test-{}-{:08x}", now.as_micros(), fastrand::u32(..));
-        let outgoing = Outgoing { id, notification: trial(now), now };
-        self.0.wire.send(sink, &outgoing, LIMIT).await
+        let message = trial(self.0.clock.now());
+        let sent = timeout(LIMIT, self.0.wire.send(sink, &message, LIMIT)).await;
+        sent.unwrap_or_else(|_| {
+            Err(SendError::later(format!("no answer within {} s", LIMIT.as_secs())))
+        })
     }
 
     /// Ends the tasks. What is being sent has a moment to come to its end; what is not delivered
@@ -146,9 +148,10 @@ impl<O: Outbox, W: Wire> Notifier<O, W> {
     }
 }
 
-/// What a try says.
-fn trial(now: Timestamp) -> Notification {
-    Notification {
+/// A message that says that it is a try.
+#[must_use]
+pub fn trial(now: Timestamp) -> Outgoing {
+    let notification = Notification {
         kind: NotificationKind::Test,
         at: now,
         target: None,
@@ -160,7 +163,9 @@ fn trial(now: Timestamp) -> Notification {
         reason: None,
         message: "this is a test: notifications of this host arrive here".to_owned(),
         since: now,
-    }
+    };
+    let id = format!("test-{}-{:08x}", now.as_micros(), fastrand::u32(..));
+    Outgoing { id, notification, now }
 }
 
 impl<O: Outbox, W: Wire> Follower for Notifier<O, W> {

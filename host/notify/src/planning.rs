@@ -31,6 +31,7 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
     loop {
         let current = settings.borrow_and_update().clone();
         news.mark_unchanged();
+        let told = is_anybody_told(&current);
         let wait = match pass(&inner, &mut planner, &current).await {
             Ok(wait) => wait,
             Err(error) => {
@@ -51,11 +52,16 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
         tokio::select! {
             biased;
             () = inner.stop.cancelled() => return,
-            _ = news.changed() => {}
+            _ = news.changed(), if told => {}
             _ = settings.changed() => planner = None,
             () = tokio::time::sleep(wait) => {}
         }
     }
+}
+
+/// Whether there is anybody to tell anything. Else no event is worth a look.
+fn is_anybody_told(settings: &Settings) -> bool {
+    !settings.sinks.is_empty() && !settings.rules.is_empty()
 }
 
 /// Plans what there is to plan. Gives how long it is until time alone brings something.
@@ -74,7 +80,7 @@ async fn pass<O: Outbox, W: Wire>(
         planner.drop_sinks(settings);
         let mut more = false;
         let mut next = None;
-        if settings.sinks.is_empty() || settings.rules.is_empty() {
+        if !is_anybody_told(settings) {
             // Nobody is told: the cursor follows, so that events can be dropped, and so that rules
             // that come later do not tell of what happened long before.
             planner.skip_to(inner.outbox.newest().await?.max(before));

@@ -13,6 +13,7 @@ mod instance_metrics;
 mod instance_view;
 mod instances;
 mod metrics;
+mod notifications;
 mod plugins;
 mod policy_view;
 mod probe;
@@ -33,10 +34,11 @@ use probehost_store::Store;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
+use crate::app::{HostHealer, HostNotifier, Known, ReloadState, SandboxProber, Saver};
 use error::ApiError;
 
 pub(crate) use events::Streams;
+pub(crate) use notifications::{NotificationView, Notifications};
 
 pub(crate) use view::{CheckView, TargetView};
 
@@ -53,6 +55,7 @@ pub(crate) struct Api {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) saver: Arc<Saver>,
     pub(crate) healer: HostHealer,
+    pub(crate) notifier: HostNotifier,
     /// How long a router may go by a snapshot of the pool.
     pub(crate) pool_ttl: Duration,
     pub(crate) streams: Streams,
@@ -100,6 +103,11 @@ fn router(api: Api) -> Router {
         .route("/transitions", get(history::transitions))
         .route("/audit", get(history::audit))
         .route("/plugins", get(plugins::list))
+        .route("/notifications", get(notifications::list))
+        .route("/notifications/{id}/replay", post(notifications::replay))
+        .route("/sinks", get(notifications::sinks))
+        .route("/sinks/{name}/test", post(notifications::test))
+        .route("/maintenance", get(notifications::maintenance))
         .route("/events", get(events::events))
         .route("/health/instances", get(instances::list))
         .route("/health/instances/{id}", get(instances::one))

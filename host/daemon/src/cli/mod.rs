@@ -3,6 +3,7 @@
 mod check_config;
 mod grants;
 mod machine;
+mod notify;
 mod plugin;
 mod probe;
 mod serve;
@@ -52,6 +53,9 @@ enum Command {
     /// Exits with 0 when it passes, 2 when it fails, and 3 when nothing can be said: what
     /// Nagios and Icinga expect of a check.
     Probe(Box<probe::ProbeArgs>),
+    /// Notifications: try a sink, list what was told, have a dead one told again.
+    #[command(subcommand)]
+    Notify(notify::NotifyCommand),
     /// Write a plugin of your own: make a project, build it, try it, look at it, check it.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
@@ -86,6 +90,7 @@ pub(crate) fn run() -> ExitCode {
         Command::CheckConfig { config } => runtime.block_on(check_config::check_config(&config)),
         Command::Grants(args) => runtime.block_on(grants::grants(args)),
         Command::Probe(args) => runtime.block_on(probe::probe(*args)),
+        Command::Notify(command) => runtime.block_on(notify::notify(command)),
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),

@@ -57,6 +57,10 @@ impl Planner {
     }
 
     pub(super) fn judge_faults(&mut self, context: &Context<'_>) {
+        // While everything that stands was told, there is nothing that could be told otherwise.
+        if self.faults.is_empty() && self.problems.values().all(|problem| problem.told.is_some()) {
+            return;
+        }
         let Context { settings, detector, now } = context;
         for fault in detector.judge(*now, settings.own_fault_min as usize, settings.group_wait) {
             let new = Fault { since: fault.since, watched: fault.since, easing: None };
