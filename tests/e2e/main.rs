@@ -23,6 +23,7 @@ mod host;
 mod hostile;
 mod mcp;
 mod nginx;
+mod notify;
 mod page;
 mod plugin_road;
 mod plugin_tools;

@@ -101,6 +101,7 @@ impl Config {
         let mut secrets = Vec::new();
         mask::in_tree(tree.get_ref(), &mut secrets);
         mask::database_url(tree.get_ref(), &mut secrets);
+        mask::sink_urls(tree.get_ref(), &mut secrets);
         source.tell_secrets(secrets);
         if !broken.is_empty() {
             // One slip can lead to very many errors, none of which helps.

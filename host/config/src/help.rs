@@ -48,6 +48,24 @@ impl Problem {
                 "add it to the configuration file, under [commands]".into()
             }
             Self::UnknownCommand { given, known } => suggest(given, known),
+            Self::UnknownSink { known, .. } if known.is_empty() => {
+                "add it to the configuration file, as [notify.sinks.NAME]".into()
+            }
+            Self::UnknownSink { given, known } => suggest(given, known),
+            Self::BadSinkUrl { email: true } => {
+                "write one such as \"smtps://mail.example.com\", or { secret = \"name\" }".into()
+            }
+            Self::BadSinkUrl { email: false } => {
+                "write one such as \"https://hooks.example.com/x\", or { secret = \"name\" }".into()
+            }
+            Self::NotForSink { wanted, .. } => {
+                format!("take it out; it is for sinks of the kind `{wanted}`")
+            }
+            Self::BadMailAddress => "write one such as \"oncall@example.com\"".into(),
+            Self::BadTime => "write one such as 2026-12-01T02:00:00Z or …+01:00".into(),
+            Self::BadClock => "write hours and minutes, such as \"02:00\"".into(),
+            Self::BadZone(_) => "write one such as \"Europe/Berlin\" or \"UTC\"".into(),
+            Self::EndsFirst => "write an `until` that is later than `from`".into(),
             Self::NotManaged => {
                 "add [targets.runtime] with a container or a command, or take this out".into()
             }

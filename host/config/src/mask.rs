@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use crate::source::Span;
 
 /// A key or a word that has one of these in it, with case, `-` and `_` left aside, names a secret.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 13] = [
     "password",
     "passwd",
     "passphrase",
@@ -21,6 +21,7 @@ const WORDS: [&str; 12] = [
     "cookie",
     "bearer",
     "accesskey",
+    "signingkey",
 ];
 
 /// Whether a key of that name holds a secret.
@@ -79,6 +80,18 @@ pub(crate) fn database_url(table: &DeTable<'_>, spans: &mut Vec<Span>) {
     }
 }
 
+/// The URLs of sinks: who knows one can write there.
+pub(crate) fn sink_urls(table: &DeTable<'_>, spans: &mut Vec<Span>) {
+    let sinks = table.get("notify").and_then(|notify| notify.get_ref().get("sinks"));
+    for sink in
+        sinks.and_then(|sinks| sinks.get_ref().as_table()).into_iter().flat_map(DeTable::values)
+    {
+        if let Some(url) = sink.get_ref().get("url") {
+            leaves(url.get_ref(), url.span(), spans);
+        }
+    }
+}
+
 fn in_value(value: &DeValue<'_>, spans: &mut Vec<Span>) {
     match value {
         DeValue::Table(table) => in_tree(table, spans),
@@ -107,6 +120,7 @@ pub(crate) fn scan(text: &str) -> Vec<Span> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         user_parts(line, at, &mut spans);
+        webhooks(line, at, &mut spans);
         // What a value over several lines has already covered needs no second look.
         let covered = spans.iter().rev().take(2).map(|span: &Span| span.end).max().unwrap_or(0);
         if covered < at + line.len() {
@@ -128,6 +142,17 @@ fn user_parts(line: &str, line_start: usize, spans: &mut Vec<Span>) {
             spans.push(line_start + start..line_start + start + last);
         }
         from = end.max(start);
+    }
+}
+
+/// The path of a webhook's URL, for a file whose tables can't be made out.
+fn webhooks(line: &str, line_start: usize, spans: &mut Vec<Span>) {
+    for mark in ["/webhooks/", "hooks.slack.com/"] {
+        if let Some(found) = line.find(mark) {
+            let start = found + mark.len();
+            let end = start + closing(line.get(start..).unwrap_or_default(), '"');
+            spans.push(line_start + start..line_start + end);
+        }
     }
 }
 
@@ -232,6 +257,10 @@ mod tests {
             (r#"u = "http://h/?token=abc&b=1""#, r#"u = "http://h/?token=***&b=1""#),
             (r#"h = "Authorization: Bearer abc d""#, r#"h = "Authorization: ***""#),
             (r#"value = "Bearer abc""#, r#"value = "Bearer ***""#),
+            (
+                r#"url = "https://discord.com/api/webhooks/1/x""#,
+                r#"url = "https://discord.com/api/webhooks/***""#,
+            ),
             ("timeout = -1", "timeout = -1"),
         ] {
             assert_eq!(hide(text), shown);

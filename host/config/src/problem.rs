@@ -137,6 +137,43 @@ pub enum Problem {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// A sink that `[notify.sinks]` does not have (contract E5).
+    #[error("[notify.sinks] has no `{given}`")]
+    UnknownSink {
+        /// What stands there.
+        given: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The URL of a sink that is none. It may be secret, so it is not repeated.
+    #[error("this is not a URL that such a sink can have")]
+    BadSinkUrl {
+        /// Whether mail goes there.
+        email: bool,
+    },
+    /// A key of another kind of sink.
+    #[error("a sink of the kind `{kind}` does not have this")]
+    NotForSink {
+        /// The kind that it has.
+        kind: &'static str,
+        /// The kind that has such a key.
+        wanted: &'static str,
+    },
+    /// A mail address that is none.
+    #[error("this is not a mail address")]
+    BadMailAddress,
+    /// A moment that is none, or that says no offset.
+    #[error("this is not a date and time with its offset")]
+    BadTime,
+    /// A time of day that is none.
+    #[error("this is not a time of day")]
+    BadClock,
+    /// A time zone that nobody knows.
+    #[error("there is no time zone {0:?}")]
+    BadZone(String),
+    /// A window that ends before it begins.
+    #[error("the window ends before it begins")]
+    EndsFirst,
     /// A policy for a target that is never restarted.
     #[error("a target without a runtime is only watched, so this does nothing")]
     NotManaged,

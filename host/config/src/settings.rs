@@ -37,6 +37,8 @@ pub struct Settings {
     pub containers: Containers,
     /// `[commands]`, by name.
     pub commands: BTreeMap<String, Command>,
+    /// `[notify]` and `[[maintenance]]`
+    pub notify: probehost_model::notify::Settings,
     /// `[log]`
     pub log: Log,
 }
@@ -56,6 +58,7 @@ impl fmt::Debug for Settings {
             .field("containers", &self.containers)
             // Without what they are: an argument or a variable may well be a secret.
             .field("commands", &self.commands.keys())
+            .field("notify", &self.notify)
             .field("log", &self.log)
             .finish()
     }

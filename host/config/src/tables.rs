@@ -15,7 +15,7 @@ use crate::settings::{
 use crate::source::Location;
 use crate::targets::{THRESHOLD, plugin_name};
 use crate::walk::{Item, KeyPath, Reader, Section, section};
-use crate::{INTERVAL_VARIABLE, commands, history, lifecycle, mask, server};
+use crate::{INTERVAL_VARIABLE, commands, history, lifecycle, maintenance, mask, notify, server};
 
 /// Limits on how much runs at once.
 const CONCURRENCY: &str = "a whole number from 1 to 10000";
@@ -48,6 +48,8 @@ pub(crate) fn read(
     let secrets = Secrets { directory, file };
     let containers = containers(reader, root.take("containers"), folder);
     let commands = commands::read(reader, root.take("commands"), folder);
+    let windows = maintenance::read(reader, root.take("maintenance"));
+    let notify = notify::read(reader, root.take("notify"), windows);
     let log = log(reader, root.take("log"));
     Settings {
         server,
@@ -61,6 +63,7 @@ pub(crate) fn read(
         secrets,
         containers,
         commands,
+        notify,
         log,
     }
 }

@@ -124,7 +124,12 @@ fn read_target(
 
 const LABELS: Option<&str> = Some("write labels = { team = \"shop\" } or a table");
 
-fn labels(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> BTreeMap<String, String> {
+/// A table of labels.
+pub(crate) fn labels(
+    reader: &mut Reader<'_>,
+    item: Item<'_>,
+    path: KeyPath<'_>,
+) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     for (key, item) in reader.table(item, path, LABELS).into_iter().flatten() {
         let path = KeyPath::Key(&path, key.get_ref());

@@ -16,6 +16,7 @@ mod interval;
 mod layer;
 pub mod lifecycle;
 mod managed;
+pub mod notify;
 mod outcome;
 mod reason;
 mod record;

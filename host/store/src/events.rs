@@ -38,12 +38,14 @@ pub(crate) async fn insert(conn: &mut Conn, new: &[NewEvent<'_>]) -> Result<(), 
     Ok(())
 }
 
-/// Drops what is older than `before`, but never the newest event.
+/// Drops what is older than `before`, but never the newest event, nor one of which it is not yet
+/// planned who is told.
 pub(crate) async fn trim(conn: &mut Conn, before: Timestamp) -> Result<(), Failure> {
     // By id, so that what is left has no gap, also where the clock was set back.
     conn.execute(
         "DELETE FROM events WHERE id < COALESCE((SELECT MIN(id) FROM events WHERE at >= $1), \
-         (SELECT MAX(id) FROM events))",
+         (SELECT MAX(id) FROM events)) \
+         AND id <= (SELECT last_event FROM notify_cursor)",
         &[Value::Whole(before.as_micros())],
     )
     .await?;

@@ -26,6 +26,7 @@ mod integrity;
 mod lifecycle;
 mod link;
 mod location;
+mod notify;
 mod observe;
 mod open;
 mod postgres;
@@ -45,6 +46,10 @@ pub use events::EventBounds;
 pub use filter::{AuditFilter, MAX_PAGE, TargetFilter, TransitionFilter};
 pub use lifecycle::{LifecycleAudit, LifecycleWrite, StoredTransition};
 pub use location::Location;
+pub use notify::{
+    Delivery, DeliveryFilter, Due, NewDelivery, NotifyPlan, NotifyState, ProblemKey, ProblemRow,
+    Settled, SinkCounts,
+};
 pub use observe::{Recorded, Write};
 pub use open::{Options, Synchronous};
 pub use read::StoredTarget;

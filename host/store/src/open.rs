@@ -93,16 +93,16 @@ pub(crate) fn readers(options: &Options) -> Readers {
     }
 }
 
-/// A change of the schema: what it brings, and the statements.
-pub(crate) type Step = (&'static str, &'static str);
+/// A change of the schema: its number, what it brings, and the statements.
+pub(crate) type Step = (i64, &'static str, &'static str);
 
 /// The schema's changes in their order, in the database's own words.
 pub(crate) fn migrations(steps: &[Step]) -> Vec<Migration> {
-    let numbered = (1_i64..).zip(steps);
-    numbered
-        .map(|(number, (title, text))| {
+    steps
+        .iter()
+        .map(|(number, title, text)| {
             let text: SqlStr = text.into_sql_str();
-            Migration::new(number, (*title).into(), MigrationType::Simple, text, false)
+            Migration::new(*number, (*title).into(), MigrationType::Simple, text, false)
         })
         .collect()
 }

@@ -12,15 +12,17 @@ use crate::conn::{Conn, Readers};
 use crate::open::{Options, Step, Synchronous, migrations};
 use crate::{Location, StoreError};
 
-const SCHEMA: [Step; 5] = [
+const SCHEMA: [Step; 6] = [
     (
+        1,
         "targets records history",
         include_str!("../migrations/sqlite/0001_targets_records_history.sql"),
     ),
-    ("lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
-    ("tokens sessions", include_str!("../migrations/sqlite/0003_tokens_sessions.sql")),
-    ("audit chain", include_str!("../migrations/sqlite/0004_audit_chain.sql")),
-    ("rollups", include_str!("../migrations/sqlite/0005_rollups.sql")),
+    (2, "lifecycles events", include_str!("../migrations/sqlite/0002_lifecycles_events.sql")),
+    (3, "tokens sessions", include_str!("../migrations/sqlite/0003_tokens_sessions.sql")),
+    (4, "audit chain", include_str!("../migrations/sqlite/0004_audit_chain.sql")),
+    (5, "rollups", include_str!("../migrations/sqlite/0005_rollups.sql")),
+    (6, "notifications", include_str!("../migrations/sqlite/0006_notifications.sql")),
 ];
 
 fn connect_options(options: &Options, path: &Path) -> SqliteConnectOptions {

@@ -278,7 +278,7 @@ impl Store {
     }
 
     /// Puts a job into the queue now if there is room, else when the future is awaited.
-    fn submit<T: Send + 'static>(
+    pub(crate) fn submit<T: Send + 'static>(
         &self,
         job: Job,
         answered: oneshot::Receiver<Result<T, StoreError>>,

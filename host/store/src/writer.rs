@@ -8,11 +8,13 @@ use crate::batch;
 use crate::conn::Conn;
 use crate::history::Failure;
 use crate::link::Link;
+use crate::notify::NotifyWrite;
 use crate::observe::{Recorded, Write};
 use crate::save::{self, Save, SaveReport};
 use crate::tokens::{self, TokenWrite};
 use crate::{
-    LifecycleWrite, RollupHour, StoreError, chain, compaction, dialect, events, lifecycle, rollups,
+    LifecycleWrite, RollupHour, StoreError, chain, compaction, dialect, events, lifecycle, notify,
+    rollups,
 };
 
 /// The most observations that one transaction holds.
@@ -24,6 +26,7 @@ pub(crate) enum Job {
     Observe(Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>),
     Save(Box<Save>, oneshot::Sender<Result<SaveReport, StoreError>>),
     Lifecycle(Box<LifecycleWrite>, oneshot::Sender<Result<bool, StoreError>>),
+    Notify(Box<NotifyWrite>, oneshot::Sender<Result<bool, StoreError>>),
     Token(Box<TokenWrite>, oneshot::Sender<Result<(), StoreError>>),
     /// Drop events from before that time.
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
@@ -42,6 +45,8 @@ type Waiting = (Box<Write>, oneshot::Sender<Result<Recorded, StoreError>>);
 /// What a transaction does between its begin and its end. It may be tried again.
 trait Work: Sync {
     type Done: Send;
+    /// Whether it may bring events.
+    const NEWS: bool = true;
 
     fn run(&self, conn: &mut Conn) -> impl Future<Output = Result<Self::Done, Failure>> + Send;
 }
@@ -70,6 +75,15 @@ impl Work for LifecycleWrite {
 
     async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
         lifecycle::apply(conn, self).await
+    }
+}
+
+impl Work for NotifyWrite {
+    type Done = bool;
+    const NEWS: bool = false;
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        notify::apply(conn, self).await
     }
 }
 
@@ -156,6 +170,9 @@ impl Writer {
                     }
                     Job::Lifecycle(write, answer) => {
                         self.observe(&mut waiting).await;
+                        let _ = answer.send(self.transaction(&*write).await);
+                    }
+                    Job::Notify(write, answer) => {
                         let _ = answer.send(self.transaction(&*write).await);
                     }
                     Job::Token(write, answer) => {
@@ -251,7 +268,9 @@ impl Writer {
             };
             match finish(conn, result).await {
                 Ok(value) => {
-                    self.news.send_replace(());
+                    if W::NEWS {
+                        self.news.send_replace(());
+                    }
                     return Ok(value);
                 }
                 // The database has undone it, and nothing is known of it any more.

@@ -106,6 +106,13 @@ impl Zone {
         panic!("found no port that is free for UDP and TCP");
     }
 
+    /// Serves it at this address, by UDP alone. Panics where that fails.
+    pub fn serve_at(self, address: SocketAddr) -> UdpServer {
+        UdpServer::start_at(address, move |question| {
+            self.answer(question, false).into_iter().collect()
+        })
+    }
+
     fn serve_with(self, listener: TcpListener, address: SocketAddr) -> DnsServer {
         let zone = self.clone();
         let datagrams = UdpServer::start_at(address, move |question| {

@@ -8,6 +8,7 @@ use probehost_config::FieldError;
 use probehost_healer::AskError;
 use probehost_model::AccessRole;
 use probehost_model::lifecycle::Refused;
+use probehost_model::notify::DeliveryState;
 use probehost_monitor::ProbeError;
 use probehost_store::StoreError;
 use serde::Serialize;
@@ -39,6 +40,33 @@ pub(crate) enum ApiError {
         check: String,
         /// The names that it has.
         known: String,
+    },
+    /// No sink of that name.
+    #[error("there is no sink {name:?}; the config has {known}")]
+    NoSink {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A sink that did not take a test message.
+    #[error("the sink {name:?} did not take the message: {error}")]
+    SinkFailed {
+        /// Its name.
+        name: String,
+        /// What it said.
+        error: String,
+    },
+    /// No notification of that id.
+    #[error("there is no notification {0}; GET /api/v1/notifications lists them")]
+    NoNotification(i64),
+    /// A notification that needs no replay.
+    #[error("the notification {id} is {state}; only a dead one can be replayed")]
+    NotDead {
+        /// Its id.
+        id: i64,
+        /// What has become of it.
+        state: DeliveryState,
     },
     /// A parameter or body that can't be used.
     #[error("{0}")]
@@ -123,6 +151,10 @@ impl ApiError {
             Self::NoTarget(_) => (StatusCode::NOT_FOUND, "no-such-target"),
             Self::NoCheck { .. } => (StatusCode::NOT_FOUND, "no-such-check"),
             Self::NotManaged(_) => (StatusCode::NOT_FOUND, "not-managed"),
+            Self::NoSink { .. } => (StatusCode::NOT_FOUND, "no-such-sink"),
+            Self::SinkFailed { .. } => (StatusCode::BAD_GATEWAY, "sink-failed"),
+            Self::NoNotification(_) => (StatusCode::NOT_FOUND, "no-such-notification"),
+            Self::NotDead { .. } => (StatusCode::CONFLICT, "not-dead"),
             Self::Ask(error) => (StatusCode::CONFLICT, ask_code(error)),
             Self::TooManyStreams(_) => (StatusCode::SERVICE_UNAVAILABLE, "too-many-streams"),
             Self::Change(ChangeError::Broken(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),

@@ -19,6 +19,7 @@ mod instance_view;
 mod instances;
 mod list_query;
 mod metrics;
+mod notifications;
 mod openapi;
 mod plugins;
 mod policy_view;
@@ -44,12 +45,13 @@ use prometheus_client::registry::Registry;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::{HostHealer, Known, ReloadState, SandboxProber, Saver};
+use crate::app::{HostHealer, HostNotifier, Known, ReloadState, SandboxProber, Saver};
 use crate::web;
 use access::{Gate, Identity};
 use error::ApiError;
 
 pub(crate) use events::Streams;
+pub(crate) use notifications::{NotificationView, Notifications};
 
 pub(crate) use targets::Targets;
 pub(crate) use view::{CheckView, TargetView};
@@ -70,6 +72,7 @@ pub(crate) struct Api {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) saver: Arc<Saver>,
     pub(crate) healer: HostHealer,
+    pub(crate) notifier: HostNotifier,
     /// How long a router may go by a snapshot of the pool.
     pub(crate) pool_ttl: Duration,
     pub(crate) streams: Streams,
@@ -122,6 +125,9 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(rollups::history))
         .routes(routes!(history::audit))
         .routes(routes!(plugins::list))
+        .routes(routes!(notifications::list))
+        .routes(routes!(notifications::sinks))
+        .routes(routes!(notifications::maintenance))
         .routes(routes!(events::events))
         .routes(routes!(instances::list))
         .routes(routes!(instances::one))
@@ -134,6 +140,8 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(instances::quarantine))
         .routes(routes!(instances::release))
         .routes(routes!(instances::update))
+        .routes(routes!(notifications::replay))
+        .routes(routes!(notifications::test))
         .route_layer(middleware::from_fn(access::operator));
     let admin = OpenApiRouter::new()
         .routes(routes!(changes::create))

@@ -59,8 +59,10 @@ pub(crate) async fn one(
     ask: Result<Query<OneAsk>, QueryRejection>,
 ) -> Result<Json<TargetView>, ApiError> {
     let Path(id) = id?;
-    let wanted = OneAsk::read(ask)?;
-    Ok(Json(wanted.fill(&api, view_of(&api, id).await?)))
+    let recent = OneAsk::read(ask)?;
+    let mut view = view_of(&api, id).await?;
+    with_runs(&api, recent, &mut view);
+    Ok(Json(view))
 }
 
 /// The target of that id as it is now.

@@ -71,7 +71,8 @@ impl Setup {
         }
     }
 
-    fn secrets(&self) -> Secrets {
+    /// Where secrets are.
+    pub(crate) fn secrets(&self) -> Secrets {
         Secrets::system(self.secrets.clone()).with_file(self.secrets_file.clone())
     }
 
@@ -84,6 +85,23 @@ impl Setup {
             Some(folder) => engine.with_tls(folder)?,
             None => engine,
         })
+    }
+
+    /// What plugins and notifications can be given, with this machine's network.
+    ///
+    /// # Errors
+    /// A file of certificates, this machine's way to resolve names, or the address of the container
+    /// engine can't be used.
+    pub(crate) fn capabilities(&self) -> Result<Capabilities, AppError> {
+        let resolver = Resolver::system()?;
+        let root_files = self.root_files.clone();
+        let options = CapabilityOptions { resolver, system_roots: true, root_files };
+        let mut local = Local::system();
+        local.known_hosts = self.known_hosts.clone().or(local.known_hosts);
+        local.secrets = self.secrets();
+        Ok(Capabilities::with_local(options, local)?
+            .with_engine(self.engine()?)
+            .with_commands(self.commands.clone(), self.secrets()))
     }
 
     /// What restarts managed targets.
@@ -274,16 +292,7 @@ impl Kinds {
     /// A file of certificates, this machine's way to resolve names, or the address of the container
     /// engine can't be used.
     pub fn prober(self: Arc<Self>, setup: &Setup) -> Result<SandboxProber, AppError> {
-        let resolver = Resolver::system()?;
-        let root_files = setup.root_files.clone();
-        let options = CapabilityOptions { resolver, system_roots: true, root_files };
-        let mut local = Local::system();
-        local.known_hosts = setup.known_hosts.clone().or(local.known_hosts);
-        local.secrets = setup.secrets();
-        let capabilities = Capabilities::with_local(options, local)?
-            .with_engine(setup.engine()?)
-            .with_commands(setup.commands.clone(), setup.secrets());
-        Ok(SandboxProber::new(self, capabilities))
+        Ok(SandboxProber::new(self, setup.capabilities()?))
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::Saver;
 use super::kinds::Setup;
 use super::saving::{log_resolved, save};
+use super::{HostNotifier, Saver};
 
 /// How often it is looked whether a file has changed. A change is taken up when two looks in a
 /// row see the same, so that a file that is still being written is left alone.
@@ -24,6 +24,7 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(crate) struct Reloader {
     pub(crate) path: PathBuf,
     pub(crate) saver: Arc<Saver>,
+    pub(crate) notifier: HostNotifier,
     pub(crate) asked: Notify,
     pub(crate) state: ReloadState,
 }
@@ -107,6 +108,7 @@ impl Reloader {
             warn!("{table} has changed; that takes effect with the next start");
         }
         kinds.set_operator(&Setup::of(&config));
+        self.notifier.set(config.notify.clone());
         let prober = monitor.prober();
         prober.forget_plans();
         let clock = monitor.clock();

@@ -9,6 +9,7 @@ use probehost_config::{Config, Database, Synchronous};
 use probehost_healer::{Healer, Settings as HealerSettings};
 use probehost_model::SYSTEM_PRINCIPAL;
 use probehost_monitor::{Clock, Metrics, Monitor, Schedule, Settings};
+use probehost_notify::{HttpWire, Metrics as NotifyMetrics, Notifier, Options as NotifyOptions};
 use probehost_store::{Location, Options as StoreOptions, Store, StoreError};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
@@ -22,11 +23,12 @@ use tracing::warn;
 use super::healing::{Restarts, take_up};
 use super::housekeeping::{Keep, tidy_up};
 use super::listing::StoreListing;
+use super::notifying::{Followers, HostNotifier, host_name};
 use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
 use super::rolling::{keep_rollups, write_down};
 use super::saving::{log_resolved, save};
-use super::{AppError, Kinds, Known, Saver, Setup};
+use super::{AppError, Kinds, Known, SandboxProber, Saver, Setup};
 use crate::api::access::Gate;
 use crate::api::{self, Api, Streams};
 use crate::server::{self, Certificates};
@@ -40,6 +42,7 @@ pub(crate) struct Host {
     monitor: HostMonitor,
     schedule: Arc<HostSchedule>,
     healer: HostHealer,
+    notifier: HostNotifier,
     saver: Arc<Saver>,
     reloader: Arc<Reloader>,
     reloading: JoinHandle<()>,
@@ -76,7 +79,8 @@ impl Host {
         }
         log_resolved(&resolved, &kinds);
         let catalog = Arc::clone(kinds.catalog());
-        let prober = Arc::new(Arc::clone(&kinds).prober(&setup)?);
+        let capabilities = setup.capabilities()?;
+        let prober = Arc::new(SandboxProber::new(Arc::clone(&kinds), capabilities.clone()));
         let runtimes = setup.runtimes()?;
         let pool_ttl = config.lifecycle.pool_ttl;
         let keep = Keep::of(&config.history);
@@ -112,6 +116,8 @@ impl Host {
         let mut registry = Registry::with_prefix("probehost");
         metrics.register(&mut registry);
         gate.register(&mut registry);
+        let notify_metrics = NotifyMetrics::default();
+        notify_metrics.register(&mut registry);
 
         let concurrency = usize::try_from(config.probes.concurrency).unwrap_or(usize::MAX);
         let settings = Settings { concurrency, clock };
@@ -124,13 +130,18 @@ impl Host {
         let restarts = Restarts(runtimes);
         let healer =
             Healer::new(store.clone(), restarts, monitor.clone(), HealerSettings::new(clock));
+        let options = NotifyOptions { clock, metrics: notify_metrics, host: host_name() };
+        let wire = HttpWire::new(capabilities, setup.secrets());
+        let notifier = Notifier::new(store.clone(), wire, config.notify.clone(), options);
         // Before the first probe, so that none of its results is missed.
-        monitor.follow(Arc::new(healer.clone()));
+        let followers = Followers { healer: healer.clone(), notifier: notifier.clone() };
+        monitor.follow(Arc::new(followers));
         let taken_up_targets = async { take_up(&healer, store.targets().await?).await };
         if let Err(error) = taken_up_targets.await {
             store.close().await;
             return Err(error.into());
         }
+        notifier.start();
         let schedule = Arc::new(Schedule::new(monitor.clone(), listing));
         schedule.start().await;
 
@@ -148,6 +159,7 @@ impl Host {
         let reloader = Arc::new(Reloader {
             path: path.to_owned(),
             saver: Arc::clone(&saver),
+            notifier: notifier.clone(),
             asked: Notify::new(),
             state: state.clone(),
         });
@@ -170,6 +182,7 @@ impl Host {
             catalog,
             saver: Arc::clone(&saver),
             healer: healer.clone(),
+            notifier: notifier.clone(),
             pool_ttl,
             streams: Streams::new(api_stop.clone()),
             known,
@@ -183,6 +196,7 @@ impl Host {
             monitor,
             schedule,
             healer,
+            notifier,
             saver,
             reloader,
             reloading,
@@ -225,6 +239,8 @@ impl Host {
         self.healer.stop().await;
         self.monitor.stop().await;
         write_down(self.monitor.rollups(), &self.store).await;
+        // The last: what was just recorded is told, now or after the next start.
+        self.notifier.stop().await;
         self.api_stop.cancel();
         let mut api = self.api;
         let ended = timeout(LAST_ANSWERS, &mut api).await;

@@ -54,6 +54,12 @@ impl Client {
         read(&self.base, self.send(request).await?).await
     }
 
+    /// Asks for something to be done.
+    pub(crate) async fn post(&self, path: &str) -> Result<(), String> {
+        let request = self.request(Method::POST, path).timeout(LIMIT);
+        self.send(request).await.map(drop)
+    }
+
     /// The answer to a GET while it comes.
     pub(crate) async fn stream(&self, path: &str) -> Result<Response, String> {
         self.send(self.request(Method::GET, path)).await

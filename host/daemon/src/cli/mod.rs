@@ -7,6 +7,7 @@ mod grants;
 mod init;
 mod machine;
 mod manual;
+mod notify;
 mod plugin;
 mod probe;
 mod serve;
@@ -63,6 +64,9 @@ enum Command {
     /// Verify the audit, or write it out.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Notifications: try a sink, list what was told, have a dead one told again.
+    #[command(subcommand)]
+    Notify(notify::NotifyCommand),
     /// Write a plugin of your own: make a project, build it, try it, look at it, check it.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
@@ -106,6 +110,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Grants(args) => runtime.block_on(grants::grants(args)),
         Command::Probe(args) => runtime.block_on(probe::probe(*args)),
         Command::Audit(command) => runtime.block_on(audit::audit(command)),
+        Command::Notify(command) => runtime.block_on(notify::notify(command)),
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),

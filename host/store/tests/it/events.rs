@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use probehost_model::{Change, ChangeEvent, Outcome, Reason, Status};
-use probehost_store::{Options, Store};
+use probehost_store::{NotifyPlan, Options, Store};
 use serde_json::json;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
@@ -102,6 +102,10 @@ async fn old_events_go(on: Backend) {
         (bounds.first, bounds.last)
     };
     assert_eq!(bounds(fixture.store.clone()).await, (all[0].id, all[3].id));
+    // All of them are planned: see `notifying` for those that are not.
+    let revision = fixture.store.notify_state().await.unwrap().revision;
+    let plan = NotifyPlan { revision, cursor: all[3].id, ..NotifyPlan::default() };
+    assert!(fixture.store.plan_notifications(plan).await.unwrap());
     fixture.store.trim_events(at(2)).await.unwrap();
     assert_eq!(told(&fixture.store).await, all[2..]);
     fixture.store.trim_events(at(1000)).await.unwrap();

@@ -15,6 +15,7 @@ mod events;
 mod history;
 mod lifecycle;
 mod listing;
+mod notifying;
 mod outage;
 mod property;
 mod recording;
