@@ -241,7 +241,7 @@ async fn requests_that_are_wrong() {
     let code = |status: u16, code: &str| (status, code.to_owned());
     assert_eq!(get("/api/v1/targets/nope"), code(404, "no-such-target"));
     assert_eq!(get("/api/v1/nope"), code(404, "no-such-path"));
-    assert_eq!(get("/"), code(404, "no-such-path"));
+    assert_eq!(get("/nope"), code(404, "no-such-path"));
     for query in ["limit=0", "limit=1001", "limit=many", "before=x", "colour=red"] {
         assert_eq!(
             get(&format!("/api/v1/transitions?{query}")),

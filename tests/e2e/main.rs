@@ -28,6 +28,7 @@ mod page;
 mod plugin_road;
 mod plugin_tools;
 mod postgres;
+mod proof;
 mod reachability;
 mod records;
 mod reloading;

@@ -54,9 +54,13 @@ pub(crate) fn bench() -> Result<(), Failed> {
 /// Where building it has put it.
 fn find(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    // Where an author builds it, and where the tests do.
     let below = [
         format!("examples/plugins/{name}/dist/{name}.wasm"),
-        format!("target/tmp/plugin-projects/{name}/dist/{name}.wasm"),
+        format!("target/plugins/wasm32-wasip2/plugin/{}.wasm", name.replace('-', "_")),
+        format!("target/tmp/{name}/{name}.wasm"),
+        format!("target/tmp/plugin-road/ts-{name}/{name}/dist/{name}.wasm"),
+        format!("target/tmp/plugin-road/python-{name}/{name}/dist/{name}.wasm"),
     ];
     below.into_iter().map(|place| root.join(place)).find(|path| path.is_file())
 }

@@ -1,6 +1,6 @@
 //! What a probe costs: `make bench`, or a part of it with
 //! `cargo bench -p probehost --bench probes -- run probes records resident blackbox ssh company
-//! languages`.
+//! languages lists`.
 //!
 //! Every figure that is compared with another comes from the same run of this program, since
 //! what else a machine does changes figures by half and ratios by little. CPU is user and
@@ -13,6 +13,7 @@ mod cost;
 mod fleet;
 mod hosts;
 mod languages;
+mod lists;
 mod probes;
 mod records;
 mod report;
@@ -28,8 +29,8 @@ use std::process::ExitCode;
 type Failed = Box<dyn Error + Send + Sync>;
 
 /// The parts, in the order in which they run.
-const PARTS: [&str; 8] =
-    ["run", "probes", "records", "resident", "blackbox", "ssh", "company", "languages"];
+const PARTS: [&str; 9] =
+    ["run", "probes", "records", "resident", "blackbox", "ssh", "company", "languages", "lists"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,7 +73,8 @@ fn bench(arguments: &[String]) -> Result<(), Failed> {
             "blackbox" => blackbox::bench()?,
             "ssh" => ssh::bench()?,
             "company" => company::bench()?,
-            _ => languages::bench()?,
+            "languages" => languages::bench()?,
+            _ => lists::bench()?,
         }
     }
     Ok(())

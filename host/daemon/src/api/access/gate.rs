@@ -74,20 +74,29 @@ impl Gate {
 
     /// Who asks.
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Identity, ApiError> {
+        let found = self.find(headers).await;
+        if matches!(found, Err(ApiError::Unauthorized(_))) {
+            self.0.refused.inc();
+        }
+        found
+    }
+
+    /// Whether it is somebody who may read.
+    pub(in crate::api) async fn knows(&self, headers: &HeaderMap) -> bool {
+        self.find(headers).await.is_ok()
+    }
+
+    async fn find(&self, headers: &HeaderMap) -> Result<Identity, ApiError> {
         if self.is_open().await {
             return Ok(Identity::local());
         }
-        let found = match (bearer(headers), cookie(headers)) {
+        match (bearer(headers), cookie(headers)) {
             (Some(token), _) => self.by_token(token?).await,
             (None, Some(cookie)) => self.by_cookie(cookie).await,
             (None, None) => Err(ApiError::Unauthorized(
                 "send a token, Authorization: Bearer TOKEN; `probehost token new` makes one",
             )),
-        };
-        if matches!(found, Err(ApiError::Unauthorized(_))) {
-            self.0.refused.inc();
         }
-        found
     }
 
     /// Whose token it is.
