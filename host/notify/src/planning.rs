@@ -28,12 +28,24 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
     let mut settings = inner.settings.subscribe();
     let mut planner = None;
     let mut tidied: Option<Instant> = None;
+    // Whether nobody was told until now.
+    let mut quiet = false;
     loop {
         let current = settings.borrow_and_update().clone();
         news.mark_unchanged();
         let told = is_anybody_told(&current);
-        let wait = match pass(&inner, &mut planner, &current).await {
-            Ok(wait) => wait,
+        let nobody = Settings::default();
+        // Rules that are new tell of what happens from now on.
+        let by = if quiet || !told { &nobody } else { &*current };
+        let wait = match pass(&inner, &mut planner, by).await {
+            Ok(_) if told && quiet => {
+                quiet = false;
+                Some(Duration::ZERO)
+            }
+            Ok(wait) => {
+                quiet = !told;
+                wait
+            }
             Err(error) => {
                 // Nothing is lost: the events stay where they are.
                 planner = None;
@@ -51,11 +63,14 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
         let wait = wait.unwrap_or(most).min(most);
         tokio::select! {
             biased;
-            () = inner.stop.cancelled() => return,
+            () = inner.stop.cancelled() => break,
             _ = news.changed(), if told => {}
             _ = settings.changed() => planner = None,
             () = tokio::time::sleep(wait) => {}
         }
+    }
+    if quiet && let Err(error) = pass(&inner, &mut planner, &Settings::default()).await {
+        tracing::debug!(%error, "the next start begins a little earlier");
     }
 }
 

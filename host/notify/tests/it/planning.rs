@@ -73,8 +73,9 @@ async fn nobody_to_tell() {
     host.set(Settings::default());
     store.status("web", Status::Unhealthy, clock.now());
     until("the cursor follows", || store.cursor() == 1).await;
+    store.status("web", Status::Healthy, clock.now());
     host.set(settings());
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    until("it has followed", || store.cursor() == 2).await;
     store.status("db", Status::Unhealthy, clock.now());
     until("the next is told", || !sink.taken().is_empty()).await;
     assert_eq!(sink.taken(), ["db problem"]);
