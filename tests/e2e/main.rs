@@ -21,6 +21,7 @@ mod examples_other;
 mod healing;
 mod host;
 mod hostile;
+mod hostile_c;
 mod mcp;
 mod nginx;
 mod notify;
