@@ -9,6 +9,7 @@
 
 mod access;
 mod audit;
+mod backup;
 mod bad_input;
 mod by_hand;
 mod changes;
@@ -25,6 +26,7 @@ mod hostile_c;
 mod mcp;
 mod nginx;
 mod notify;
+mod packaging;
 mod page;
 mod plugin_road;
 mod plugin_tools;
