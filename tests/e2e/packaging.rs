@@ -183,6 +183,45 @@ fn a_wrong_command_line_is_found() {
     assert_eq!(calls, [vec!["a"], vec!["b"], vec!["serve", "--config"], vec!["c"]]);
 }
 
+/// A heading as it is linked to.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().chars();
+    let kept = kept.filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// Every page is in the index, and what pages link to among the sources is there.
+#[test]
+fn every_link_leads_somewhere() {
+    let docs = Path::new(ROOT).join("docs");
+    let index = read("docs/README.md");
+    let mut pages = vec![Path::new(ROOT).join("README.md")];
+    for entry in fs::read_dir(&docs).unwrap() {
+        let page = entry.unwrap().path();
+        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".md") {
+            let listed = name == "README.md" || index.contains(&format!("]({name})"));
+            assert!(listed, "docs/README.md does not list {name}");
+            pages.push(page);
+        }
+    }
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        let links = text.split("](").skip(1).filter_map(|after| after.split(')').next());
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let to = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(to.exists(), "{}: {link}", page.display());
+            if !place.is_empty() {
+                let text = fs::read_to_string(&to).unwrap();
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                let found = headings.any(|heading| anchor(heading) == place);
+                assert!(found, "{}: no heading for {link}", page.display());
+            }
+        }
+    }
+}
+
 /// The configs that image and manifest start with are right.
 #[test]
 fn every_config_is_right() {
