@@ -5,7 +5,8 @@ set -euo pipefail
 declare -A packages=([nginx]=nginx-light [postgres]=postgresql [sshd]=openssh-server
   [ssh-agent]=openssh-client [dropbear]=dropbear-bin [dockerd]=docker.io [busybox]=busybox-static
   [redis-server]=redis-server [chromium]=chromium
-  [chromedriver]=chromium-driver [npm]=npm [clang-19]=clang-19 [wasm-ld-19]=lld-19)
+  [chromedriver]=chromium-driver [npm]=npm [clang-19]=clang-19 [wasm-ld-19]=lld-19
+  [systemd-analyze]=systemd)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || [ -x "/usr/sbin/$program" ] ||

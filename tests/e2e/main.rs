@@ -9,6 +9,7 @@
 
 mod access;
 mod audit;
+mod backup;
 mod bad_input;
 mod by_hand;
 mod changes;
@@ -21,9 +22,11 @@ mod examples_other;
 mod healing;
 mod host;
 mod hostile;
+mod hostile_c;
 mod mcp;
 mod nginx;
 mod notify;
+mod packaging;
 mod page;
 mod plugin_road;
 mod plugin_tools;

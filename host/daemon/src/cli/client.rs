@@ -60,6 +60,14 @@ impl Client {
         self.send(request).await.map(drop)
     }
 
+    /// Asks whether the host can do its work: what it says of itself, and whether that is yes.
+    pub(crate) async fn healthz(&self) -> Result<(Value, bool), String> {
+        let request = self.http.get(format!("{}/healthz", self.base)).timeout(LIMIT);
+        let answer = request.send().await.map_err(|error| no_host(&self.base, &error))?;
+        let works = answer.status().is_success();
+        Ok((read(&self.base, answer).await?, works))
+    }
+
     /// The answer to a GET while it comes.
     pub(crate) async fn stream(&self, path: &str) -> Result<Response, String> {
         self.send(self.request(Method::GET, path)).await
@@ -75,13 +83,7 @@ impl Client {
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, String> {
         let base = &self.base;
-        let answer = request.send().await.map_err(|error| {
-            // The innermost one is what the system said; those around it name layers of the client.
-            let first = std::error::Error::source(&error);
-            let cause = std::iter::successors(first, |error| error.source()).last();
-            let cause = cause.map(ToString::to_string).unwrap_or_default();
-            format!("no host answers at {base} ({cause}); is `probehost serve` running there? Give its address with --url")
-        })?;
+        let answer = request.send().await.map_err(|error| no_host(base, &error))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(answer);
@@ -96,6 +98,17 @@ impl Client {
         };
         Err(format!("{base} answered {status}: {message}{help}"))
     }
+}
+
+fn no_host(base: &str, error: &reqwest::Error) -> String {
+    // The innermost one is what the system said; those around it name layers of the client.
+    let first = std::error::Error::source(error);
+    let cause = std::iter::successors(first, |error| error.source()).last();
+    let cause = cause.map(ToString::to_string).unwrap_or_default();
+    format!(
+        "no host answers at {base} ({cause}); is `probehost serve` running there? Give its address \
+         with --url"
+    )
 }
 
 async fn read<T: DeserializeOwned>(base: &str, answer: Response) -> Result<T, String> {

@@ -4,6 +4,7 @@ mod audit;
 mod check_config;
 mod client;
 mod grants;
+mod healthz;
 mod init;
 mod machine;
 mod manual;
@@ -79,6 +80,12 @@ enum Command {
     /// Exits with 0 when every enabled check is healthy, 2 when one is unhealthy, and 3 when
     /// one is unknown or the host can't be asked.
     Status(status::StatusArgs),
+    /// Ask a running host whether it can do its work, for supervisors such as a container's health
+    /// check. Needs no token.
+    ///
+    /// Exits with 0 when it can, and with 1 when not, or when no host answers. What it watches has
+    /// no part in it.
+    Healthz(healthz::HealthzArgs),
     /// Make, list and revoke access tokens. The first one ends the time in which everybody on this
     /// machine may do everything.
     #[command(subcommand)]
@@ -114,6 +121,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Plugin(command) => runtime.block_on(plugin::plugin(command)),
         Command::SshFingerprint(args) => runtime.block_on(ssh_fingerprint::ssh_fingerprint(&args)),
         Command::Status(args) => runtime.block_on(status::status(args)),
+        Command::Healthz(args) => runtime.block_on(healthz::healthz(&args)),
         Command::Init(args) => init::init(&args),
         Command::Man(args) => manual::man(&args, Cli::command()),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
