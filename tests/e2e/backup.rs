@@ -17,7 +17,8 @@ async fn told(host: &Host) -> (serde_json::Value, Vec<String>) {
     for passing in ["age_seconds", "stale", "next_at"] {
         check.as_object_mut().unwrap().remove(passing);
     }
-    let config = host.host.config_path().to_str().unwrap();
+    let config = host.host.config_path();
+    let config = config.to_str().unwrap();
     let verified = run(&["audit", "verify", "--config", config]);
     assert_eq!(verified.code, 0, "{verified:?}");
     (check, host.transitions("web").await)

@@ -42,6 +42,8 @@ async fn the_api_answers_as_it_is_described() {
     let url = format!("{}/api/v1/openapi.json", host.host.base_url());
     let header = format!("Authorization: Bearer {}", token.trim());
     let mut command = Command::new(tool);
+    // It leaves notes where it runs.
+    command.current_dir(host.host.dir());
     command.args(["run", &url, "--header", &header, "--exclude-path", "/events"]);
     command.args(["--max-examples", "10", "--generation-deterministic", "--no-color"]);
     command.args(["--warnings", "off", "--request-timeout", "20", "--workers", "2"]);
