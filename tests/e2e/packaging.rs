@@ -79,9 +79,17 @@ fn calls(code: &str) -> Vec<Vec<String>> {
     let places = words.iter().enumerate().filter(|(_, word)| is_binary(word));
     places
         .map(|(place, _)| {
-            let rest = words[place + 1..].iter();
-            let own = rest.take_while(|word| !ENDS.contains(word) && !word.contains('>'));
-            own.map(|word| word.trim_end_matches([';', ')', '.', ':']).to_owned()).collect()
+            let mut own = Vec::new();
+            for word in &words[place + 1..] {
+                if ENDS.contains(word) || word.contains('>') {
+                    break;
+                }
+                own.push(word.trim_end_matches([';', ')', '.', ':']).to_owned());
+                if word.ends_with(';') {
+                    break;
+                }
+            }
+            own
         })
         .collect()
 }
@@ -118,7 +126,8 @@ impl Helps {
                 command.push(words.next()?.clone());
                 continue;
             }
-            let is_word = word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            let is_word =
+                !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
             let is_other = !is_word || word.starts_with('-') || *word == "probehost";
             return (!is_other).then(|| format!("there is no command {word:?} in {command:?}"));
         }

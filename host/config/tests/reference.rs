@@ -78,11 +78,12 @@ const TABLES: [Table; 23] = [
 fn known(file: &str) -> BTreeSet<String> {
     let errors = Config::parse(file, Path::new("probehost.toml"), &|_| None)
         .expect_err("an unknown key is refused");
-    let lists = errors.iter().filter_map(|error| match error.problem() {
+    let mut lists = errors.iter().filter_map(|error| match error.problem() {
         Problem::UnknownKey { key, known } if key == UNKNOWN => Some(known),
         _ => None,
     });
-    let known = lists.last().unwrap_or_else(|| panic!("nothing is unknown in {file:?}: {errors}"));
+    let known =
+        lists.next_back().unwrap_or_else(|| panic!("nothing is unknown in {file:?}: {errors}"));
     // `NAME (as a table: …)` is no key.
     known.iter().filter(|key| !key.contains(' ')).cloned().collect()
 }

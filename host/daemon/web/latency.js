@@ -33,7 +33,7 @@ export function Latency({ target, check }) {
   const title = RANGES.find(([key]) => key === range)[2];
   return html`<div class="title latency-head"><h3>Latency</h3>
     ${long && html`<div class="ranges" role="group" aria-label="Range">${RANGES.map(([key, text, words]) => html`
-      <button type="button" key=${key} aria-pressed=${key === range} aria-label=${`The last ${words}`} onClick=${() => setRange(key)}>${text}</button>`)}</div>`}
+      <button type="button" key=${key} aria-pressed=${key === range} aria-label=${`${text}: the last ${words}`} onClick=${() => setRange(key)}>${text}</button>`)}</div>`}
     <span class="muted num">${range === '1h' ? ofWindow(check.window) : ready ? ofHistory(ready) : ''}</span></div>
     ${range === '1h' && html`<${Hour} check=${check} />`}
     ${range !== '1h' && history.range === range && history.error && html`<p class="muted">${history.error.message}</p>`}

@@ -62,7 +62,7 @@ async fn a_killed_resolver() {
     let launch = Launch::new("unshare", &config.text()).args(["-m", "sh", "-c", &command]);
     let mut host = Host::start(launch);
     let statuses = || async {
-        let all = host.json("/api/v1/targets").await;
+        let all = host.json("/api/v1/targets?limit=1000").await;
         let targets = all["targets"].as_array().unwrap().clone();
         let of = |word: &str| {
             targets.iter().filter(|target| text(&target["checks"][0]["status"]) == word).count()
