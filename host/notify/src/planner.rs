@@ -75,12 +75,11 @@ impl Planner {
 
     /// Those of these targets that have to be looked up before the events are planned: unknown
     /// ones, and those that one of the events changes.
-    pub(crate) fn to_look_up(&mut self, events: &[ChangeEvent]) -> BTreeSet<String> {
+    pub(crate) fn unknown_of(&self, events: &[ChangeEvent]) -> BTreeSet<String> {
         let mut wanted: BTreeSet<String> = BTreeSet::new();
         for event in events {
-            if matches!(event.change, Change::Target { .. }) {
-                wanted.insert(event.target.clone());
-            } else if !self.targets.contains_key(&event.target) {
+            let changed = matches!(event.change, Change::Target { .. });
+            if changed || !self.targets.contains_key(&event.target) {
                 wanted.insert(event.target.clone());
             }
         }

@@ -103,7 +103,7 @@ async fn pass<O: Outbox, W: Wire>(
         } else {
             let events = inner.outbox.after(before, PAGE).await?;
             more = events.len() >= PAGE as usize;
-            for id in planner.to_look_up(&events) {
+            for id in planner.unknown_of(&events) {
                 let target = inner.outbox.target(&id).await?;
                 planner.know(id, target);
             }

@@ -116,7 +116,10 @@ impl Receiver {
 impl Taken {
     /// For a generic webhook: its idempotency key, its kind, and its target (empty for many).
     pub fn told(&self) -> (String, String, String) {
-        let text = |key: &str| self.body[key].as_str().unwrap_or_default().to_owned();
+        let text = |key: &str| {
+            let text = self.body.get(key).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
         let key = self.request.header("idempotency-key").unwrap_or_default().to_owned();
         (key, text("kind"), text("target"))
     }
@@ -167,7 +170,7 @@ fn judge_discord(body: &Value) -> Result<(), String> {
     for embed in embeds {
         within("title", &embed["title"], 256)?;
         within("description", &embed["description"], 4096)?;
-        if !embed["color"].as_u64().is_some_and(|color| color <= 0xff_ffff) {
+        if embed["color"].as_u64().is_none_or(|color| color > 0xff_ffff) {
             return Err(format!("{} is no color", embed["color"]));
         }
     }
@@ -179,7 +182,11 @@ fn judge_slack(body: &Value) -> Result<(), String> {
         return Err("no_text".to_owned());
     }
     for block in body["blocks"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let length = within("the text of a block", &block["text"]["text"], 3000)?;
+        let length = within(
+            "the text of a block",
+            block.pointer("/text/text").unwrap_or(&Value::Null),
+            3000,
+        )?;
         if block["type"] != "section" || length == 0 {
             return Err("invalid_blocks".to_owned());
         }

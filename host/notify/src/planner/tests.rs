@@ -99,7 +99,7 @@ impl World {
             .collect();
         let before = self.planner.cursor();
         self.planner.drop_sinks(&self.settings);
-        for id in self.planner.to_look_up(&events) {
+        for id in self.planner.unknown_of(&events) {
             let found = self.targets.get(&id).cloned();
             self.planner.know(id, found);
         }
