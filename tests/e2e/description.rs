@@ -46,7 +46,7 @@ async fn the_api_answers_as_it_is_described() {
     command.current_dir(host.host.dir());
     command.args(["run", &url, "--header", &header, "--exclude-path", "/events"]);
     command.args(["--max-examples", "10", "--generation-deterministic", "--no-color"]);
-    command.args(["--warnings", "off", "--request-timeout", "20", "--workers", "2"]);
+    command.args(["--warnings", "off", "--request-timeout", "20", "--workers", "1"]);
     // A schema can't say all that a target has to be: the plugin judges its check's config.
     command.args(["--exclude-checks", "positive_data_acceptance"]);
     let ran = ran(&mut command);

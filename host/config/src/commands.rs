@@ -120,6 +120,11 @@ fn value(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> Option<E
         }
         return Some(EnvValue::Text(text));
     }
+    secret(reader, item, path).map(EnvValue::Secret)
+}
+
+/// The name of a secret: `{ secret = "name" }`.
+pub(crate) fn secret(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> Option<String> {
     let span = item.span();
     let mut section = Section::new(path, reader.table(item, path, None)?);
     let secret = section.take("secret");
@@ -129,5 +134,5 @@ fn value(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> Option<E
     }
     let secret = secret.and_then(|item| reader.string(&item, KeyPath::Key(&path, "secret")));
     section.finish(reader);
-    secret.map(EnvValue::Secret)
+    secret
 }

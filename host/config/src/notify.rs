@@ -9,6 +9,7 @@ use probehost_model::notify::{
 };
 use url::Url;
 
+use crate::commands::secret;
 use crate::problem::{Problem, shown};
 use crate::targets::labels;
 use crate::walk::{Item, KeyPath, Reader, Section, items_of, section};
@@ -210,16 +211,7 @@ fn text(reader: &mut Reader<'_>, item: Item<'_>, path: KeyPath<'_>) -> Option<Si
         }
         return Some(SinkText::Text(text));
     }
-    let span = item.span();
-    let mut section = Section::new(path, reader.table(item, path, None)?);
-    let secret = section.take("secret");
-    if secret.is_none() {
-        let example = "{ secret = \"name\" }";
-        reader.report(&span, path, Problem::MissingKey { key: "secret", example });
-    }
-    let secret = secret.and_then(|item| reader.string(&item, KeyPath::Key(&path, "secret")));
-    section.finish(reader);
-    secret.map(SinkText::Secret)
+    secret(reader, item, path).map(SinkText::Secret)
 }
 
 fn is_url(text: &str, kind: SinkKind) -> bool {

@@ -3,10 +3,11 @@
 use std::fs;
 
 use probehost_test_support::upstream::{ClosedPort, StatusSwitch, Upstream};
+use probehost_test_support::wait::eventually;
 use serde_json::json;
 
 use super::Browser;
-use crate::host::{Config, PluginDir};
+use crate::host::{Config, LIMIT, PluginDir};
 
 /// T2, T3, T4, A1, G2: the timeline says by which rule the status changed, a probe by hand is shown
 /// with what it found and that it was recorded, and what the target may reach is named.
@@ -42,6 +43,8 @@ async fn a_target_tells_what_happened_and_why() {
     let probes = host.audit("target=shop&action=probe").await;
     assert_eq!(probes.last().unwrap()["to"], "healthy");
     browser.press("Probe now").await;
+    let all = || host.audit("target=shop&action=probe");
+    eventually("the probe is over", LIMIT, all, |probes| probes.len() == 5).await;
     browser.shows(".timeline", "Probed by hand by local; the status stays healthy.").await;
     // One of two failures counts, and is shown as that.
     status.set(503);
