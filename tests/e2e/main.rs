@@ -40,3 +40,4 @@ mod ssh;
 mod ssh_faults;
 mod ssh_stopping;
 mod stopping;
+mod ways_in;
