@@ -15,7 +15,7 @@ const RUNS: usize = 300;
 
 /// The examples: language, name, and a config of a check.
 const EXAMPLES: [(&str, &str, &str); 4] = [
-    ("Rust", "redis-ping", r#"{"host":"127.0.0.1"}"#),
+    ("Rust", "redis-ping", r#"{"host":"127.0.0.1","port":6379}"#),
     ("C", "tcp-banner", r#"{"host":"127.0.0.1","port":25}"#),
     ("TypeScript", "json-assert", r#"{"url":"http://127.0.0.1/","path":"a","equals":1}"#),
     ("Python", "dns-answer", r#"{"name":"a.example"}"#),
