@@ -71,6 +71,7 @@ impl Host {
         let address = listener.local_addr().map_err(taken)?;
 
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose()?;
+        let acceptor = certificates.as_ref().map(Certificates::acceptor).transpose()?;
         let setup = Setup::of(&config);
         let kinds = Arc::new(Kinds::load(&setup).await?);
         let resolved = kinds.resolve(&config);
@@ -87,13 +88,7 @@ impl Host {
 
         let store = Store::open(store_options(&config)?).await?;
         let clock = Clock::System;
-        let saved = match save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await {
-            Ok(saved) => saved,
-            Err(error) => {
-                store.close().await;
-                return Err(error.into());
-            }
-        };
+        // Before anything is written: a host that may not serve leaves the database as it was.
         let opened = async {
             let gate = Gate::open(store.clone(), clock, address.ip().is_loopback()).await?;
             if address.ip().is_loopback() || gate.has_active_token() {
@@ -106,6 +101,13 @@ impl Host {
             Err(error) => {
                 store.close().await;
                 return Err(error);
+            }
+        };
+        let saved = match save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await {
+            Ok(saved) => saved,
+            Err(error) => {
+                store.close().await;
+                return Err(error.into());
             }
         };
         if certificates.is_none() && !address.ip().is_loopback() {
@@ -173,7 +175,7 @@ impl Host {
         let api_stop = CancellationToken::new();
         let watching =
             certificates.clone().map(|certificates| tokio::spawn(certificates.watch(stop.clone())));
-        let tls = certificates.is_some();
+        let tls = acceptor.is_some();
         let api = Api {
             gate,
             tls,
@@ -190,7 +192,7 @@ impl Host {
             registry: Arc::new(registry),
         };
         let router = api::router(api);
-        let api = tokio::spawn(server::serve(listener, certificates, router, api_stop.clone()));
+        let api = tokio::spawn(server::serve(listener, acceptor, router, api_stop.clone()));
         Ok(Self {
             store,
             monitor,

@@ -12,6 +12,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, ServerConfig};
 use tokio::time::{MissedTickBehavior, interval};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -51,6 +52,9 @@ pub enum CertificateError {
         /// What is wrong.
         why: String,
     },
+    /// The cryptography of this build can't do it.
+    #[error("[server.tls]: TLS can't be served ({0}); this binary is broken, build it anew")]
+    NoTls(String),
     /// Certificate and key do not belong together.
     #[error(
         "[server.tls]: the key {key} is not that of the certificate {certificate}; give the pair"
@@ -86,16 +90,18 @@ impl Certificates {
     }
 
     /// What handshakes go by.
-    pub(crate) fn server(self: Arc<Self>) -> Arc<ServerConfig> {
+    ///
+    /// # Errors
+    /// The cryptography can't do TLS.
+    pub(crate) fn acceptor(self: &Arc<Self>) -> Result<TlsAcceptor, CertificateError> {
         let config = ServerConfig::builder_with_provider(default_provider().into());
-        // The provider has what both versions need.
-        let config = match config.with_protocol_versions(rustls::DEFAULT_VERSIONS) {
-            Ok(config) => config,
-            Err(_) => ServerConfig::builder(),
-        };
-        let mut config = config.with_no_client_auth().with_cert_resolver(self);
+        let config = config
+            .with_safe_default_protocol_versions()
+            .map_err(|error| CertificateError::NoTls(error.to_string()))?;
+        let resolver: Arc<Self> = Arc::clone(self);
+        let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Arc::new(config)
+        Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
     /// Takes up changed files until `stop`. Files that can't be used change nothing, and are told

@@ -41,11 +41,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serves until `stop` is cancelled, then finishes what is being answered.
 pub(crate) async fn serve(
     listener: TcpListener,
-    certificates: Option<Arc<Certificates>>,
+    acceptor: Option<TlsAcceptor>,
     router: Router,
     stop: CancellationToken,
 ) {
-    let acceptor = certificates.map(|certificates| TlsAcceptor::from(certificates.server()));
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
