@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probehost_model::{CheckId, Outcome, Record, Thresholds, Timestamp};
-use probehost_store::{Recorded, StoreError, Write};
+use probehost_store::{Recorded, StoreError, TargetsVersion, Write};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -109,8 +109,20 @@ pub trait Follower: Send + Sync + 'static {
 /// Lists the checks that are probed on schedule: those of targets that are enabled and not
 /// deleted.
 pub trait Listing: Send + Sync + 'static {
-    /// Every such check, as it is now.
-    fn checks(&self) -> impl Future<Output = Result<Vec<CheckSeen>, StoreError>> + Send;
+    /// Every such check, as it is now. None: nothing has changed since the list of `version`.
+    fn checks(
+        &self,
+        version: Option<TargetsVersion>,
+    ) -> impl Future<Output = Result<Option<Listed>, StoreError>> + Send;
+}
+
+/// A list of checks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Which state of the targets it shows, or an earlier one.
+    pub version: TargetsVersion,
+    /// The checks.
+    pub checks: Vec<CheckSeen>,
 }
 
 #[cfg(test)]

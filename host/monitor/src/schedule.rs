@@ -13,8 +13,8 @@ use crate::ports::{Listing, Prober, Recorder};
 use crate::timetable::{Moment, Timetable};
 use crate::{Launch, Monitor};
 
-/// How often the list of checks is read anew, besides after each save: other processes can
-/// change it too.
+/// How often it is looked whether the list of checks has changed, besides after each save: other
+/// processes can change it too.
 pub const REFRESH: Duration = Duration::from_secs(30);
 
 /// Starts scheduled probes when they are due.
@@ -78,20 +78,25 @@ async fn run<P: Prober, R: Recorder, L: Listing>(
     let mut refresh = interval_at(Instant::now() + REFRESH, REFRESH);
     refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // A list that is being read. Dispatch goes on meanwhile: a slow store delays no probe.
-    let mut reading = Some(Box::pin(shared.listing.checks()));
+    let mut reading = Some(Box::pin(shared.listing.checks(None)));
     let mut again = false;
+    let mut version = None;
     loop {
         let due = table.next();
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
             list = async { match reading.as_mut() { Some(list) => list.await, None => std::future::pending().await } } => {
-                reading = again.then(|| Box::pin(shared.listing.checks()));
+                if let Ok(Some(listed)) = &list {
+                    version = Some(listed.version);
+                }
+                reading = again.then(|| Box::pin(shared.listing.checks(version)));
                 again = false;
                 match list {
-                    Ok(checks) => {
+                    Ok(None) => {}
+                    Ok(Some(listed)) => {
                         let before = table.len();
-                        table.replace(checks, moment(&shared.monitor));
+                        table.replace(listed.checks, moment(&shared.monitor));
                         if before != table.len() {
                             info!(checks = table.len(), "checks on schedule");
                         }
@@ -106,10 +111,10 @@ async fn run<P: Prober, R: Recorder, L: Listing>(
             () = shared.changed.notified() => {
                 // A list that is being read now may have been read before the change.
                 again = reading.is_some();
-                reading = reading.or_else(|| Some(Box::pin(shared.listing.checks())));
+                reading = reading.or_else(|| Some(Box::pin(shared.listing.checks(version))));
             }
             _ = refresh.tick() => {
-                reading = reading.or_else(|| Some(Box::pin(shared.listing.checks())));
+                reading = reading.or_else(|| Some(Box::pin(shared.listing.checks(version))));
             }
         }
     }

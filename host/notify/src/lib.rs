@@ -6,6 +6,7 @@
 
 mod delivering;
 mod detector;
+mod mail;
 mod maintenance;
 mod metrics;
 mod notifier;

@@ -1,11 +1,9 @@
 //! The way to the sinks: HTTP by the host's own egress, and mail by SMTP. Nothing of a sink's URL
 //! but scheme, host and port is told to anybody.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use lettre::message::Mailbox;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use probehost_capability::http::{ErrorKind, Request, RequestHeader, Response};
 use probehost_capability::secrets::Secrets;
 use probehost_capability::{Capabilities, Run};
@@ -15,8 +13,9 @@ use probehost_model::{Endpoint, Origin, Scheme, Timestamp, sanitize};
 use tokio::time::Instant;
 use url::Url;
 
+use crate::mail::{self, Way};
 use crate::ports::{Outgoing, SendError, Wire};
-use crate::render::{discord, email, slack, webhook};
+use crate::render::{discord, slack, webhook};
 use crate::sign::{SIGNATURE, TIMESTAMP, sign};
 
 /// Sends by the network.
@@ -24,13 +23,15 @@ use crate::sign::{SIGNATURE, TIMESTAMP, sign};
 pub struct HttpWire {
     capabilities: Capabilities,
     secrets: Secrets,
+    ca_files: Vec<PathBuf>,
 }
 
 impl HttpWire {
-    /// With these means, and the secrets that sinks name.
+    /// With these means, the secrets that sinks name, and files of certificates that mail servers
+    /// are trusted by besides the system's; HTTP has its own from `capabilities`.
     #[must_use]
-    pub const fn new(capabilities: Capabilities, secrets: Secrets) -> Self {
-        Self { capabilities, secrets }
+    pub const fn new(capabilities: Capabilities, secrets: Secrets, ca_files: Vec<PathBuf>) -> Self {
+        Self { capabilities, secrets, ca_files }
     }
 
     fn text(&self, text: &SinkText, what: &str) -> Result<String, SendError> {
@@ -92,53 +93,6 @@ impl HttpWire {
             Err(error) => Err(SendError::later(sanitize(&error.message))),
         }
     }
-
-    async fn mail(
-        &self,
-        sink: &Sink,
-        message: &Outgoing,
-        url: &str,
-        limit: Duration,
-    ) -> Result<(), SendError> {
-        let peer = shown(url);
-        let unusable = || SendError::later("its URL is not one of smtp or smtps; mend `url`");
-        let mailer = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
-            .map_err(|_| unusable())?
-            .timeout(Some(limit))
-            .build();
-        let mail = composed(sink, message).map_err(SendError::Refused)?;
-        match mailer.send(mail).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.is_permanent() => {
-                // The login's refusal is the operator's to mend, as a wrong URL is.
-                let code = error.status().map(|code| code.to_string()).unwrap_or_default();
-                let text = format!("{peer} refused the mail with {code}");
-                match code.as_str() {
-                    "530" | "534" | "535" | "538" => Err(SendError::later(text)),
-                    _ => Err(SendError::Refused(text)),
-                }
-            }
-            Err(error) if error.is_transient() => {
-                let code = error.status().map(|code| code.to_string()).unwrap_or_default();
-                Err(SendError::later(format!("{peer} does not take the mail now ({code})")))
-            }
-            Err(error) if error.is_timeout() => {
-                Err(SendError::later(format!("{peer} did not answer in time")))
-            }
-            Err(error) if error.is_tls() => {
-                Err(SendError::later(format!("{peer}: TLS could not be established")))
-            }
-            Err(error) => {
-                // The innermost one is what the system said; those around it name the client's layers.
-                let first = std::error::Error::source(&error);
-                let cause = std::iter::successors(first, |error| error.source()).last();
-                let io = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
-                let why =
-                    io.map_or_else(|| "the connection failed".to_owned(), ToString::to_string);
-                Err(SendError::later(sanitize(&format!("{peer}: {why}"))))
-            }
-        }
-    }
 }
 
 impl Wire for HttpWire {
@@ -150,7 +104,10 @@ impl Wire for HttpWire {
     ) -> Result<(), SendError> {
         let url = self.text(&sink.url, "the URL")?;
         match sink.kind {
-            SinkKind::Email => self.mail(sink, message, &url, limit).await,
+            SinkKind::Email => {
+                let way = Way { url: &url, shown: &shown(&url), ca_files: &self.ca_files };
+                mail::send(sink, message, &way, limit).await
+            }
             SinkKind::Discord | SinkKind::Slack | SinkKind::Webhook => {
                 self.post(sink, message, &url, limit).await
             }
@@ -216,28 +173,6 @@ fn wish(answer: &Response, now: Timestamp) -> Option<Duration> {
     }
     let date = jiff::fmt::rfc2822::parse(&header.value).ok()?;
     Some(Timestamp::from_micros(date.timestamp().as_microsecond()).since(now))
-}
-
-fn composed(sink: &Sink, message: &Outgoing) -> Result<Message, String> {
-    let (subject, text) = email::mail(&message.notification);
-    let address =
-        |text: &str| text.parse::<Mailbox>().map_err(|_| format!("{text:?} is not a mail address"));
-    let mut mail = Message::builder().from(address(&sink.from)?).subject(subject);
-    for to in &sink.to {
-        mail = mail.to(address(to)?);
-    }
-    // Who gets it twice can see that it is one.
-    let host = sink.from.rsplit_once('@').map_or("probehost", |(_, host)| host);
-    let host = host.trim_end_matches('>');
-    let mut mail = mail
-        .message_id(Some(format!("<{}@{host}>", message.id)))
-        .header(ContentType::TEXT_PLAIN)
-        .body(text)
-        .map_err(|_| "the mail can't be written".to_owned())?;
-    // No answers by machines.
-    let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
-    mail.headers_mut().insert_raw(HeaderValue::new(automatic, "auto-generated".to_owned()));
-    Ok(mail)
 }
 
 #[cfg(test)]

@@ -125,7 +125,8 @@ impl TargetFilter {
         if let Some(since) = self.changed_since {
             let since = Value::Whole(since.as_micros());
             query.push(" AND (t.updated_at >=", since);
-            query.text.push_str(" OR EXISTS (SELECT 1 FROM records WHERE target_id = t.id");
+            // Once for all targets: a look at the records of each costs several times as much.
+            query.text.push_str(" OR t.id IN (SELECT target_id FROM records WHERE true");
             query.push(" AND last_attempt_at >=", since);
             query.text.push_str("))");
         }

@@ -29,6 +29,7 @@ mod location;
 mod notify;
 mod observe;
 mod open;
+mod overview;
 mod postgres;
 mod read;
 mod rollups;
@@ -52,6 +53,7 @@ pub use notify::{
 };
 pub use observe::{Recorded, Write};
 pub use open::{Options, Synchronous};
+pub use overview::{CheckStatus, FromTheFuture, TargetsVersion};
 pub use read::StoredTarget;
 pub use rollups::{LiveHours, RollupHour};
 pub use save::SaveReport;

@@ -171,10 +171,11 @@ pub(crate) async fn apply(conn: &mut Conn, write: &LifecycleWrite) -> Result<boo
 }
 
 /// The target is not managed any more, or in another way: what was known goes, and routers are
-/// told so.
+/// told so, unless they know already because it was not `enabled`.
 pub(crate) async fn forget(
     conn: &mut Conn,
     target: &str,
+    enabled: bool,
     at: Timestamp,
 ) -> Result<Option<NewEvent<'static>>, Failure> {
     let text = "DELETE FROM lifecycles WHERE target_id = $1 RETURNING record";
@@ -182,7 +183,24 @@ pub(crate) async fn forget(
     let Some(row) = found.first() else { return Ok(None) };
     let was = record(row, 0)?;
     let unknown = Change::Pool { poolable: false, state: Default::default() };
-    is_poolable(&was).then(|| NewEvent::new(at, target.to_owned(), &unknown)).transpose()
+    let told = enabled && is_poolable(&was);
+    told.then(|| NewEvent::new(at, target.to_owned(), &unknown)).transpose()
+}
+
+/// The target was enabled or disabled, which makes it a member of the pool or none: routers are
+/// told at once (contract L11).
+pub(crate) async fn switched(
+    conn: &mut Conn,
+    target: &str,
+    enabled: bool,
+    at: Timestamp,
+) -> Result<Option<NewEvent<'static>>, Failure> {
+    let text = "SELECT record FROM lifecycles WHERE target_id = $1";
+    let found = conn.fetch_all(text, &[Value::Text(target)]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let record = record(row, 0)?;
+    let pool = Change::Pool { poolable: enabled, state: record.state };
+    is_poolable(&record).then(|| NewEvent::new(at, target.to_owned(), &pool)).transpose()
 }
 
 impl Store {

@@ -75,8 +75,8 @@ pub(crate) async fn apply(conn: &mut Conn, save: &Save) -> Result<SaveReport, Fa
         }
         Change::SetEnabled { target, enabled } => saving.set_enabled(target, *enabled).await?,
         Change::Delete { target } => {
-            let stored = saving.live(target).await?;
-            saving.delete(target, later(stored.target.updated_at, save.now)).await?;
+            let stored = saving.live(target).await?.target;
+            saving.delete(&stored).await?;
         }
     }
     let Saving { conn, audit, told, report, .. } = saving;
@@ -114,9 +114,9 @@ impl<'a> Saving<'a> {
                 gone => self.create(target, gone.map(|stored| stored.target.updated_at)).await?,
             }
         }
-        for (id, stored) in before {
+        for stored in before.into_values() {
             if !stored.deleted && stored.target.source == Source::File {
-                self.delete(&id, later(stored.target.updated_at, self.save.now)).await?;
+                self.delete(&stored.target).await?;
             }
         }
         Ok(())
@@ -199,14 +199,14 @@ impl<'a> Saving<'a> {
         }
         let runtime = |target: &Target| target.managed.as_ref().map(|m| m.runtime.clone());
         if runtime(old) != runtime(new) {
-            self.forget_lifecycle(&new.id).await?;
+            self.forget_lifecycle(old).await?;
         }
         self.report.changed.push(new.id.clone());
         if content {
             self.tell(&new.id, "changed")?;
         }
         if switched {
-            self.tell(&new.id, switch(new.enabled))?;
+            self.tell_switch(&new.id, new.enabled).await?;
         }
         Ok(())
     }
@@ -217,17 +217,18 @@ impl<'a> Saving<'a> {
             let at = later(stored.updated_at, self.save.now);
             change::put_target(self.conn, &Target { enabled, ..stored }, at).await?;
             self.report.changed.push(id.to_owned());
-            self.tell(id, switch(enabled))?;
+            self.tell_switch(id, enabled).await?;
         }
         Ok(())
     }
 
     /// Softly: the row stays, so that its id is never another target's (contract R9).
-    async fn delete(&mut self, id: &str, at: Timestamp) -> Result<(), Failure> {
-        self.forget_lifecycle(id).await?;
-        change::delete_target(self.conn, id, at).await?;
-        self.report.deleted.push(id.to_owned());
-        self.tell(id, "deleted")
+    async fn delete(&mut self, target: &Target) -> Result<(), Failure> {
+        self.forget_lifecycle(target).await?;
+        let at = later(target.updated_at, self.save.now);
+        change::delete_target(self.conn, &target.id, at).await?;
+        self.report.deleted.push(target.id.clone());
+        self.tell(&target.id, "deleted")
     }
 
     /// A target that is not deleted.
@@ -241,9 +242,16 @@ impl<'a> Saving<'a> {
         stored::assemble(&found)?.into_iter().next().ok_or_else(none)
     }
 
-    async fn forget_lifecycle(&mut self, target: &str) -> Result<(), Failure> {
-        let told = lifecycle::forget(self.conn, target, self.save.now).await?;
+    async fn forget_lifecycle(&mut self, target: &Target) -> Result<(), Failure> {
+        let Target { id, enabled, .. } = target;
+        let told = lifecycle::forget(self.conn, id, *enabled, self.save.now).await?;
         self.told.extend(told);
+        Ok(())
+    }
+
+    async fn tell_switch(&mut self, target: &str, enabled: bool) -> Result<(), Failure> {
+        self.tell(target, if enabled { "enabled" } else { "disabled" })?;
+        self.told.extend(lifecycle::switched(self.conn, target, enabled, self.save.now).await?);
         Ok(())
     }
 
@@ -272,10 +280,6 @@ impl<'a> Saving<'a> {
         self.told.push(NewEvent::new(self.save.now, id.target.clone(), &change)?);
         Ok(())
     }
-}
-
-const fn switch(enabled: bool) -> &'static str {
-    if enabled { "enabled" } else { "disabled" }
 }
 
 /// When a change is said to be: now, but always later than the change before, also when the

@@ -1,6 +1,7 @@
 //! Notifications through the binary: contract E5.
 
 mod killed;
+mod mail;
 mod own_fault;
 mod refusing;
 mod sinks;

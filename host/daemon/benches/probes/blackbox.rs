@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 
 use crate::cost::{self, Meter};
 use crate::fleet::{CHECK, id};
-use crate::hosts::{self, Running};
+use crate::hosts::{self, Home, Running};
 use crate::probes::IN_FLIGHT;
 use crate::upstream::Upstream;
 use crate::{Failed, report};
@@ -24,7 +24,7 @@ const TARGETS: usize = 100;
 pub(crate) fn bench() -> Result<(), Failed> {
     report::part("HEAD probes asked over HTTP of a running process, 16 in flight");
     let upstream = Upstream::start()?;
-    let home = hosts::home(&upstream.url(), TARGETS, 0)?;
+    let home = hosts::home(&upstream.url(), &Home { targets: TARGETS, ..Home::default() })?;
     let host = hosts::probehost(&home)?;
     let Some(blackbox) = hosts::blackbox()? else {
         println!(

@@ -39,17 +39,32 @@ impl Drop for Running {
     }
 }
 
-/// A folder with a config of `targets` targets, whose checks probe below `url`.
-/// `interval` is in seconds; with 0 they are probed by hand only.
-pub(crate) fn home(url: &str, targets: usize, interval: u32) -> Result<TempDir, Failed> {
+/// What a config holds.
+#[derive(Debug, Default)]
+pub(crate) struct Home<'a> {
+    /// How many targets, each with one check.
+    pub(crate) targets: usize,
+    /// How often each is probed, in seconds; with 0 they are probed by hand only.
+    pub(crate) interval: u32,
+    /// Further lines of each check.
+    pub(crate) check: &'a str,
+    /// Further sections.
+    pub(crate) further: &'a str,
+}
+
+/// A folder with such a config, whose checks probe below `url`.
+pub(crate) fn home(url: &str, home: &Home<'_>) -> Result<TempDir, Failed> {
     let folder = tempfile::tempdir()?;
-    let mut config = "[server]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"warn\"\n".to_owned();
-    for number in 0..targets {
+    let mut config = "[server]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"error\"\n".to_owned();
+    config.push_str(home.further);
+    for number in 0..home.targets {
         write!(
             config,
             "[[targets]]\nid = \"{}\"\n[[targets.checks]]\nname = \"{CHECK}\"\nkind = \"{KIND}\"\n\
-             interval = {interval}\nconfig = {{ url = \"{url}\", path = \"/health/{number}\" }}\n",
-            id(number)
+             interval = {}\nconfig = {{ url = \"{url}\", path = \"/health/{number}\" }}\n{}",
+            id(number),
+            home.interval,
+            home.check
         )?;
     }
     std::fs::write(config_of(&folder), config)?;

@@ -1,6 +1,6 @@
 //! What a probe costs: `make bench`, or a part of it with
 //! `cargo bench -p probehost --bench probes -- run probes records resident blackbox ssh company
-//! languages lists`.
+//! languages lists sinks`.
 //!
 //! Every figure that is compared with another comes from the same run of this program, since
 //! what else a machine does changes figures by half and ratios by little. CPU is user and
@@ -19,6 +19,7 @@ mod records;
 mod report;
 mod resident;
 mod run;
+mod sinks;
 mod ssh;
 mod upstream;
 
@@ -29,8 +30,18 @@ use std::process::ExitCode;
 type Failed = Box<dyn Error + Send + Sync>;
 
 /// The parts, in the order in which they run.
-const PARTS: [&str; 9] =
-    ["run", "probes", "records", "resident", "blackbox", "ssh", "company", "languages", "lists"];
+const PARTS: [&str; 10] = [
+    "run",
+    "probes",
+    "records",
+    "resident",
+    "blackbox",
+    "ssh",
+    "company",
+    "languages",
+    "lists",
+    "sinks",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,7 +85,8 @@ fn bench(arguments: &[String]) -> Result<(), Failed> {
             "ssh" => ssh::bench()?,
             "company" => company::bench()?,
             "languages" => languages::bench()?,
-            _ => lists::bench()?,
+            "lists" => lists::bench()?,
+            _ => sinks::bench()?,
         }
     }
     Ok(())

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::hosts::{self, Home};
 use crate::upstream::Upstream;
-use crate::{Failed, cost, hosts, report};
+use crate::{Failed, cost, report};
 
 const TARGETS: usize = 100;
 /// How often each is probed, in seconds: the least that a kind allows.
@@ -18,7 +19,10 @@ const AIM_MIB: f64 = 60.0;
 pub(crate) fn bench() -> Result<(), Failed> {
     report::part("Memory of `probehost serve` with 100 checks of http-head, every 5 s");
     let upstream = Upstream::start()?;
-    let home = hosts::home(&upstream.url(), TARGETS, INTERVAL)?;
+    let home = hosts::home(
+        &upstream.url(),
+        &Home { targets: TARGETS, interval: INTERVAL, ..Home::default() },
+    )?;
     watch(&home, "first start, which compiles the plugin")?;
     watch(&home, "any later start")
 }

@@ -8,6 +8,7 @@
 pub(crate) mod access;
 mod bodies;
 mod changes;
+mod check_metrics;
 mod error;
 mod etag;
 mod events;

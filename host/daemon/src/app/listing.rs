@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Target, Timestamp};
-use probehost_monitor::ports::{CheckSeen, Listing};
+use probehost_monitor::ports::{CheckSeen, Listed, Listing};
 use probehost_monitor::{Clock, Rollups, Windows};
-use probehost_store::{Store, StoreError};
+use probehost_store::{Store, StoreError, TargetsVersion};
 use tracing::warn;
 
 /// The checks as they were last listed, for when the store can't be reached.
@@ -40,10 +40,30 @@ pub(crate) struct StoreListing {
 /// How far ahead of the clock a record may be: what a time server corrects in passing.
 pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-impl Listing for StoreListing {
-    async fn checks(&self) -> Result<Vec<CheckSeen>, StoreError> {
-        let mut checks = Vec::new();
+impl StoreListing {
+    async fn warn_of_the_clock(&self) -> Result<(), StoreError> {
         let horizon = self.clock.now().plus(CLOCK_TOLERANCE);
+        if let Some(ahead) = self.store.attempts_after(horizon).await? {
+            warn!(
+                checks = ahead.records,
+                "the last results of checks are from up to {}, a time that has not come yet: the clock \
+                 was set back, and no result of theirs lands before then; set the clock right",
+                ahead.latest
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Listing for StoreListing {
+    async fn checks(&self, version: Option<TargetsVersion>) -> Result<Option<Listed>, StoreError> {
+        self.warn_of_the_clock().await?;
+        // Before the targets: what is saved after this look is news the next time.
+        let now = self.store.targets_version().await?;
+        if version == Some(now) {
+            return Ok(None);
+        }
+        let mut checks = Vec::new();
         let mut all = HashSet::new();
         for stored in self.store.targets().await? {
             all.extend(stored.target.checks.iter().map(|check| stored.target.check_id(check)));
@@ -53,21 +73,13 @@ impl Listing for StoreListing {
             for check in &stored.target.checks {
                 let record = stored.records.get(&check.name);
                 let last_attempt_at = record.and_then(|record| record.last_attempt_at);
-                let seen = check_seen(&stored.target, check, last_attempt_at);
-                if let Some(ahead) = last_attempt_at.filter(|last| *last > horizon) {
-                    warn!(
-                        check = %seen.id,
-                        "its last result is from {ahead}, a time that has not come yet: the clock was \
-                         set back, and no result lands before then; set the clock right"
-                    );
-                }
-                checks.push(seen);
+                checks.push(check_seen(&stored.target, check, last_attempt_at));
             }
         }
         self.windows.retain(&all);
         self.rollups.retain(&all);
         self.known.set(&checks);
-        Ok(checks)
+        Ok(Some(Listed { version: now, checks }))
     }
 }
 

@@ -133,7 +133,7 @@ impl Host {
         let healer =
             Healer::new(store.clone(), restarts, monitor.clone(), HealerSettings::new(clock));
         let options = NotifyOptions { clock, metrics: notify_metrics, host: host_name() };
-        let wire = HttpWire::new(capabilities, setup.secrets());
+        let wire = HttpWire::new(capabilities, setup.secrets(), setup.root_files.clone());
         let notifier = Notifier::new(store.clone(), wire, config.notify.clone(), options);
         // Before the first probe, so that none of its results is missed.
         let followers = Followers { healer: healer.clone(), notifier: notifier.clone() };

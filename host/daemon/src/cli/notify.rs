@@ -124,7 +124,7 @@ async fn test(config: &Config, only: Option<&str>) -> Result<bool, String> {
 
 fn wire(config: &Config) -> Result<HttpWire, AppError> {
     let setup = Setup::of(config);
-    Ok(HttpWire::new(setup.capabilities()?, setup.secrets()))
+    Ok(HttpWire::new(setup.capabilities()?, setup.secrets(), setup.root_files.clone()))
 }
 
 async fn send(wire: &HttpWire, sink: &Sink) -> Result<(), SendError> {

@@ -117,3 +117,6 @@ fn is_of_client(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
     )
 }
+
+#[cfg(test)]
+mod tests;

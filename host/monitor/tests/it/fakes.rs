@@ -8,9 +8,9 @@ use std::time::Duration;
 use probehost_model::{
     CheckId, Outcome, Reason, Record, Refusal, Status, Thresholds, Timestamp, Trigger, advance,
 };
-use probehost_monitor::ports::{CheckSeen, Listing, NoEvidence, Prober, Recorder};
+use probehost_monitor::ports::{CheckSeen, Listed, Listing, NoEvidence, Prober, Recorder};
 use probehost_monitor::{Clock, Evidence, Metrics, Monitor, Settings};
-use probehost_store::{Recorded, StoreError, Write};
+use probehost_store::{Recorded, StoreError, TargetsVersion, Write};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -154,6 +154,7 @@ struct Books {
     down: bool,
     slow: Option<Duration>,
     slow_list: Option<Duration>,
+    unchanged: bool,
 }
 
 impl Shelf {
@@ -163,6 +164,11 @@ impl Shelf {
 
     pub fn set_slow(&self, slow: Duration) {
         self.0.lock().unwrap().slow = Some(slow);
+    }
+
+    /// From now on nothing has changed, whoever asks.
+    pub fn set_unchanged(&self) {
+        self.0.lock().unwrap().unchanged = true;
     }
 
     pub fn set_slow_list(&self, slow: Duration) {
@@ -230,13 +236,17 @@ impl Recorder for Shelf {
 }
 
 impl Listing for Shelf {
-    async fn checks(&self) -> Result<Vec<CheckSeen>, StoreError> {
+    async fn checks(&self, _version: Option<TargetsVersion>) -> Result<Option<Listed>, StoreError> {
         let slow = self.0.lock().unwrap().slow_list;
         if let Some(slow) = slow {
             sleep(slow).await;
         }
         let books = self.0.lock().unwrap();
-        if books.down { Err(out_of_reach()) } else { Ok(books.listed.clone()) }
+        if books.down {
+            return Err(out_of_reach());
+        }
+        let checks = books.listed.clone();
+        Ok((!books.unchanged).then(|| Listed { version: TargetsVersion::default(), checks }))
     }
 }
 

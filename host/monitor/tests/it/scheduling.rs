@@ -116,6 +116,22 @@ async fn a_failed_list_drops_the_cycle() {
     schedule.stop().await;
 }
 
+/// S1: where nothing has changed, the checks stay on their cadence over every look at the list.
+#[tokio::test(start_paused = true)]
+async fn an_unchanged_list_goes_on() {
+    let scene = scene(64);
+    scene.stage.plays("web", pass());
+    scene.shelf.list(vec![check("web", 10 * SECOND)]);
+    let schedule = schedule(&scene);
+    schedule.start().await;
+    sleep(SECOND).await;
+    scene.shelf.set_unchanged();
+    sleep(4 * REFRESH).await;
+    let runs = scene.stage.times("web").len();
+    assert!((12..=13).contains(&runs), "{runs}");
+    schedule.stop().await;
+}
+
 /// S1: a change is taken up at once, and a slow list delays no probe.
 #[tokio::test(start_paused = true)]
 async fn a_change_is_taken_up() {

@@ -132,21 +132,9 @@ async fn only_one_of_two_lands(on: Backend) {
 /// goes, as it does with the target and with its runtime; the history stays. Routers hear of it.
 async fn a_record_goes_with_what_it_is_about(on: Backend) {
     let fixture = Fixture::new(on).await;
-    let ready = || async {
-        let up = seen(&LifecycleRecord::new(at(1)), Verdict::Healthy, 2);
-        let well = Sighting::new(Verdict::Healthy, at(2), None, "");
-        let ready = step(&up.record, &Event::Readiness(well), &policy(), at(2), 0.5).unwrap();
-        assert!(fixture.store.save_lifecycle(write(&up, 2)).await.unwrap());
-        assert!(fixture.store.save_lifecycle(write(&ready, 2)).await.unwrap());
-    };
+    let ready = || ready(&fixture);
     let stored = || async { fixture.store.lifecycle("web").await.unwrap().is_some() };
-    let last_pool = || async {
-        let events = fixture.store.events_after(0, 100).await.unwrap();
-        events.into_iter().rev().find_map(|event| match event.change {
-            Change::Pool { poolable, .. } => Some(poolable),
-            _ => None,
-        })
-    };
+    let last_pool = || async { pool(&fixture).await.last().copied() };
     fixture.sync(vec![managed("web-1", policy())], 1).await;
     ready().await;
     assert_eq!(last_pool().await, Some(true));
@@ -178,6 +166,47 @@ async fn a_record_goes_with_what_it_is_about(on: Backend) {
     fixture.finish().await;
 }
 
+/// L11: a target that is disabled is no member of the pool, and one that is enabled again is one;
+/// routers are told at once, and once only.
+async fn routers_hear_of_a_switch(on: Backend) {
+    let fixture = Fixture::new(on).await;
+    fixture.sync(vec![managed("web-1", policy())], 1).await;
+    let switch = |enabled, now| fixture.store.set_enabled("web", enabled, at(now), "ada");
+    switch(false, 2).await.unwrap();
+    switch(true, 3).await.unwrap();
+    assert_eq!(pool(&fixture).await, [false; 0], "it was not poolable");
+    ready(&fixture).await;
+    switch(false, 4).await.unwrap();
+    switch(false, 5).await.unwrap();
+    assert_eq!(pool(&fixture).await, [true, false]);
+    fixture.sync(vec![managed("web-1", policy())], 6).await;
+    assert_eq!(pool(&fixture).await, [true, false, true]);
+    let disabled = Target { enabled: false, ..managed("web-1", policy()) };
+    fixture.sync(vec![disabled], 7).await;
+    fixture.sync(Vec::new(), 8).await;
+    assert_eq!(pool(&fixture).await, [true, false, true, false], "a deletion is no news");
+    fixture.finish().await;
+}
+
+/// Saves that the target `web` is running and ready.
+async fn ready(fixture: &Fixture) {
+    let up = seen(&LifecycleRecord::new(at(1)), Verdict::Healthy, 2);
+    let well = Sighting::new(Verdict::Healthy, at(2), None, "");
+    let ready = step(&up.record, &Event::Readiness(well), &policy(), at(2), 0.5).unwrap();
+    assert!(fixture.store.save_lifecycle(write(&up, 2)).await.unwrap());
+    assert!(fixture.store.save_lifecycle(write(&ready, 2)).await.unwrap());
+}
+
+/// What routers were told, oldest first.
+async fn pool(fixture: &Fixture) -> Vec<bool> {
+    let events = fixture.store.events_after(0, 100).await.unwrap();
+    let told = events.into_iter().filter_map(|event| match event.change {
+        Change::Pool { poolable, .. } => Some(poolable),
+        _ => None,
+    });
+    told.collect()
+}
+
 /// A3: the history of lifecycles is append-only, for whoever opens the database.
 async fn history_is_append_only(on: Backend) {
     let fixture = Fixture::new(on).await;
@@ -198,5 +227,6 @@ on_both!(
     a_record_is_durable_with_its_history,
     only_one_of_two_lands,
     a_record_goes_with_what_it_is_about,
+    routers_hear_of_a_switch,
     history_is_append_only,
 );

@@ -17,6 +17,7 @@ mod lifecycle;
 mod listing;
 mod notifying;
 mod outage;
+mod overview;
 mod property;
 mod recording;
 mod rollups;
