@@ -7,6 +7,9 @@ const GATHER = 120;
 // More targets than this are read as one list.
 const SINGLY = 8;
 const LONGEST_PAUSE = 10_000;
+// A browser opens six connections to a host, for all tabs together: a stream in each of them would
+// leave none to read anything by. So a page that is out of sight for so long has none.
+const OUT_OF_SIGHT = 2_000;
 
 const listeners = new Set();
 // Tells of each event, after what is known of its target was read anew.
@@ -18,39 +21,56 @@ let gathered = [];
 let gathering = null;
 let pollTimer = null;
 let retryTimer = null;
+let restTimer = null;
 let pause = 500;
 let running = false;
 let wasLost = false;
+let rested = false;
 
 export function start() {
   if (running) return;
   running = true;
   connection('connecting');
-  open();
+  if (document.hidden) rested = true;
+  else open();
   refresh(loadAll);
   poll();
 }
 
 export function stop() {
   running = false;
-  source?.close();
-  source = null;
+  close();
   clearTimeout(pollTimer);
-  clearTimeout(retryTimer);
+  clearTimeout(restTimer);
   clearTimeout(gathering);
 }
 
-function open() {
+function close() {
   clearTimeout(retryTimer);
   source?.close();
+  source = null;
+}
+
+function rest() {
+  if (!running || source === null) return;
+  close();
+  rested = true;
+}
+
+function open() {
+  close();
+  if (rested) connection('connecting');
   source = new EventSource(`/api/v1/events${lastId === null ? '' : `?after=${encodeURIComponent(lastId)}`}`);
   source.onopen = () => {
     pause = 500;
-    // What happened while there was no stream may have left it: what is known is read anew.
-    refresh(wasLost ? loadAll : () => loadNews()).then((well) => {
+    // What happened while there was no stream may have left it: what is known is read anew. After
+    // a rest that is little, for the stream goes on where it was.
+    const all = wasLost || (rested && lastId === null);
+    refresh(all ? loadAll : () => loadNews()).then((well) => {
       if (!well) return;
-      if (wasLost) for (const listener of listeners) listener([]);
+      if (wasLost || rested) for (const listener of listeners) listener([]);
       wasLost = false;
+      rested = false;
     });
   };
   source.onerror = () => {
@@ -119,7 +139,17 @@ function poll() {
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (running && !document.hidden) refresh(() => loadNews()).then(poll);
+  clearTimeout(restTimer);
+  if (!running) return;
+  if (document.hidden) {
+    restTimer = setTimeout(rest, OUT_OF_SIGHT);
+    return;
+  }
+  if (source === null) open();
+  refresh(() => loadNews()).then(poll);
 });
+// A page that was left is kept by the browser for the way back.
+window.addEventListener('pagehide', rest);
+window.addEventListener('pageshow', (event) => { if (event.persisted && running && !document.hidden && source === null) open(); });
 // The network came back: no need to wait for the next try.
-window.addEventListener('online', () => { if (running && source?.readyState !== EventSource.OPEN) open(); });
+window.addEventListener('online', () => { if (running && source !== null && source.readyState !== EventSource.OPEN) open(); });

@@ -90,6 +90,20 @@ impl Browser {
         self.driver.ask("url", json!({ "url": url })).await;
     }
 
+    /// Opens a further tab and goes on in it. What it is called, for [`Browser::turn_to`].
+    pub(crate) async fn tab(&self) -> String {
+        let opened = self.driver.ask("window/new", json!({ "type": "tab" })).await;
+        let tab = opened["handle"].as_str().unwrap().to_owned();
+        self.turn_to(&tab).await;
+        tab
+    }
+
+    /// Turns to a tab, which is the one in sight then.
+    pub(crate) async fn turn_to(&self, tab: &str) {
+        self.driver.ask("window", json!({ "handle": tab })).await;
+        self.devtools("Page.bringToFront", json!({})).await;
+    }
+
     /// Loads the page anew, as a person does.
     pub(crate) async fn reload(&self) {
         self.driver.ask("refresh", json!({})).await;

@@ -6,6 +6,7 @@ mod driver;
 mod fleet;
 mod measured;
 mod reconnecting;
+mod tabs;
 mod target;
 
 pub(crate) use browser::Browser;
