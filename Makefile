@@ -35,7 +35,7 @@ bench: setup ## Costs as ratios within one run: sandbox, probes, records.
 .PHONY: soak
 soak: setup ## The long forms of tests: hundreds of kills and replaced plugins, thousands of probes.
 	cargo build --locked -p probehost-test-mcp-server
-	PROBEHOST_SOAK=1 cargo test --locked -p probehost --test e2e -- --nocapture
+	PROBEHOST_SOAK=1 cargo test --locked --workspace --test e2e -- --nocapture
 	PROBEHOST_SOAK=1 cargo test --locked -p probehost-capability --test ssh -- --nocapture soak
 
 .PHONY: release

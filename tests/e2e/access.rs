@@ -194,7 +194,11 @@ async fn a_session_needs_what_only_the_own_page_knows() {
         set.contains("HttpOnly") && set.contains("SameSite=Strict") && !set.contains("Secure"),
         "{set}"
     );
+    // A host on another port of this name has one of its own.
+    let port = |host: &Host| host.host.base_url().rsplit(':').next().unwrap().to_owned();
     let cookie = set.split(';').next().unwrap().to_owned();
+    let (name, session) = cookie.split_once('=').unwrap();
+    assert_eq!(name, format!("probehost_session_{}", port(&host)));
     let view = answer.json().unwrap();
     assert_eq!((&view["principal"], &view["role"]), (&"an-operator".into(), &"operator".into()));
     let csrf = text(&view["csrf_token"]).to_owned();
@@ -215,6 +219,7 @@ async fn a_session_needs_what_only_the_own_page_knows() {
 
     host.stop();
     host.restart(None);
+    let cookie = format!("probehost_session_{}={session}", port(&host));
     let page = host.api.clone().with_header("cookie", &cookie);
     assert_eq!(page.get(TARGETS).await.unwrap().status, 200, "it outlives the host");
     let out =

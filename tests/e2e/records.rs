@@ -283,6 +283,32 @@ async fn an_unreadable_store_is_503() {
     assert!(!host.output().contains("panicked"));
 }
 
+/// R2, R5: records that a clock from the future left behind take results again once the host is
+/// started anew, keep what they say, and the log tells of it.
+#[tokio::test]
+async fn a_clock_that_was_set_back_holds_up_nothing() {
+    let switch = StatusSwitch::new(200);
+    let upstream = Upstream::switched(&switch);
+    let settings = format!("{BY_HAND}\nfailure_threshold = 1");
+    let mut host = Config::new().head("web", &settings, &upstream.url()).start();
+    assert_eq!(host.probe("web").await["to"], "healthy");
+    host.stop();
+    let mut other = open(&host.database()).await;
+    let times = ["checked_at", "last_success_at", "last_attempt_at"];
+    let ahead = times.map(|time| format!("{time} = {time} + 86400000000")).join(", ");
+    let ahead = sqlx::AssertSqlSafe(format!("UPDATE records SET {ahead}"));
+    sqlx::query(ahead).execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    host.restart(None);
+    let check = host.check("web").await;
+    assert_eq!((&check["status"], &check["stale"]), (&"healthy".into(), &false.into()), "{check}");
+    let warned = "a time that has not come yet: the clock was set back";
+    assert!(host.output().contains(warned), "{}", host.output());
+    switch.set(503);
+    let probe = host.probe("web").await;
+    assert_eq!((&probe["recorded"], &probe["to"]), (&true.into(), &"unhealthy".into()), "{probe}");
+}
+
 /// A4: the last hour's latency and error rate stand in the API and among the metrics; they are
 /// in memory, and begin anew when the check watches something else.
 #[tokio::test]

@@ -1,5 +1,5 @@
 // The fleet: every check of every target, with search, filters, groups, and counts at the top.
-import { Component, html, useCallback, useEffect, useMemo, useRef, useState } from './lib.js';
+import { Component, html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
 import { isStale, useFleet } from './store.js';
 import { duration, useNow } from './time.js';
 import { Age, Labels, Mark, Select } from './parts.js';
@@ -78,7 +78,8 @@ function List({ items, at, instances, toggle }) {
   const place = Math.max(0, items.findIndex((item) => item.key === active));
   const wantsFocus = useRef(false);
   useEffect(() => { if (items[place]?.key === active) show(place); }, []);
-  useEffect(() => {
+  // Before the next key: Enter right after an arrow is meant for the row that the arrow led to.
+  useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     wantsFocus.current = false;
     list.current?.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });

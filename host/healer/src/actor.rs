@@ -99,6 +99,7 @@ impl<S: Records, R: Restarter, P: Probing> Actor<S, R, P> {
     ) -> Self {
         let now = shared.clock.now();
         let resumed = record.is_some();
+        let record = record.map(|record| record.taken_up(now));
         let record = record.unwrap_or_else(|| unseen(now, &configuration));
         // One that is disabled is left alone, and taken up when it is enabled.
         let enabled = configuration.stored.target.enabled;

@@ -2,7 +2,6 @@
 
 use probehost_model::{CheckId, Status, Timestamp};
 
-use crate::conn::Value;
 use crate::{Store, StoreError, rows};
 
 /// Which state the targets and their checks are in: another one after each save, whoever made it,
@@ -30,15 +29,6 @@ pub struct CheckStatus {
     pub streak: u32,
     /// When the last conclusive probe ended.
     pub checked_at: Option<Timestamp>,
-}
-
-/// Records from a time that has not come yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FromTheFuture {
-    /// How many.
-    pub records: u64,
-    /// The latest of their times.
-    pub latest: Timestamp,
 }
 
 impl Store {
@@ -82,21 +72,5 @@ impl Store {
             })
         });
         statuses.collect()
-    }
-
-    /// The records whose last attempt was later than `time`. None: there are none.
-    ///
-    /// # Errors
-    /// The database can't be read.
-    pub async fn attempts_after(
-        &self,
-        time: Timestamp,
-    ) -> Result<Option<FromTheFuture>, StoreError> {
-        let text = "SELECT COUNT(*), MAX(last_attempt_at) FROM records WHERE last_attempt_at > $1";
-        let found = self.read(text, &[Value::Whole(time.as_micros())]).await?;
-        let Some(row) = found.first() else { return Ok(None) };
-        let (records, latest): (i64, Option<i64>) = (rows::get(row, 0)?, rows::get(row, 1)?);
-        let records = u64::try_from(records).unwrap_or_default();
-        Ok(latest.map(|latest| FromTheFuture { records, latest: Timestamp::from_micros(latest) }))
     }
 }

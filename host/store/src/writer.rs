@@ -14,7 +14,7 @@ use crate::save::{self, Save, SaveReport};
 use crate::tokens::{self, TokenWrite};
 use crate::{
     LifecycleWrite, RollupHour, StoreError, chain, compaction, dialect, events, lifecycle, notify,
-    rollups,
+    rollups, set_back,
 };
 
 /// The most observations that one transaction holds.
@@ -32,6 +32,12 @@ pub(crate) enum Job {
     Trim(Timestamp, oneshot::Sender<Result<(), StoreError>>),
     /// Drop history from before that time, one step; whether there may be more.
     TrimHistory(Timestamp, oneshot::Sender<Result<bool, StoreError>>),
+    /// Make what is from later than the horizon from now.
+    BringBack {
+        horizon: Timestamp,
+        now: Timestamp,
+        answer: oneshot::Sender<Result<(), StoreError>>,
+    },
     /// Hours of checks, or what becomes of them; whether there may be more.
     Rollups(RollupWork, oneshot::Sender<Result<bool, StoreError>>),
     /// Take nothing more; end when the queue is empty.
@@ -92,6 +98,16 @@ impl Work for TokenWrite {
 
     async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
         tokens::apply(conn, self).await
+    }
+}
+
+struct BringBack(Timestamp, Timestamp);
+
+impl Work for BringBack {
+    type Done = ();
+
+    async fn run(&self, conn: &mut Conn) -> Result<Self::Done, Failure> {
+        set_back::bring_back(conn, self.0, self.1).await
     }
 }
 
@@ -177,6 +193,9 @@ impl Writer {
                     }
                     Job::Token(write, answer) => {
                         let _ = answer.send(self.transaction(&*write).await);
+                    }
+                    Job::BringBack { horizon, now, answer } => {
+                        let _ = answer.send(self.transaction(&BringBack(horizon, now)).await);
                     }
                     Job::Trim(before, answer) => {
                         let _ = answer.send(self.transaction(&Trim(before)).await);

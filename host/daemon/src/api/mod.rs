@@ -154,8 +154,8 @@ fn routes() -> OpenApiRouter<Api> {
 
 /// The API with what stands around it.
 pub(crate) fn router(api: Api) -> Router {
-    let (v1, description) = openapi::with_description(routes());
     let gate = api.gate.clone();
+    let (v1, description) = openapi::with_description(routes(), gate.cookie());
     Router::new()
         .nest("/api/v1", v1)
         .merge(web::router(|path| ApiError::NoRoute(path).into_response()))

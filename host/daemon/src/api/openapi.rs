@@ -19,8 +19,11 @@ use super::Api;
 ))]
 struct Description;
 
-/// The paths, and the description of them as JSON.
-pub(super) fn with_description(routes: OpenApiRouter<Api>) -> (Router<Api>, Arc<str>) {
+/// The paths, and the description of them as JSON; `cookie` is that of a session.
+pub(super) fn with_description(
+    routes: OpenApiRouter<Api>,
+    cookie: &str,
+) -> (Router<Api>, Arc<str>) {
     let (router, paths) = routes.split_for_parts();
     let mut whole = Description::openapi();
     whole.info.version = env!("CARGO_PKG_VERSION").to_owned();
@@ -29,7 +32,7 @@ pub(super) fn with_description(routes: OpenApiRouter<Api>) -> (Router<Api>, Arc<
     let components = whole.components.get_or_insert_default();
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.add_security_scheme("token", bearer);
-    let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("probehost_session")));
+    let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(cookie)));
     components.add_security_scheme("session", cookie);
     let none: [&str; 0] = [];
     let needed = ["token", "session"].map(|scheme| SecurityRequirement::new(scheme, none));

@@ -10,6 +10,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use super::set_back::warn_of_this;
+
 /// How often.
 const EVERY: Duration = Duration::from_hours(1);
 /// How long an event can be read by who resumes the stream.
@@ -41,7 +43,9 @@ pub(crate) async fn tidy_up(store: Store, clock: Clock, keep: Keep, stop: Cancel
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        let now = clock.now();
+        warn_of_this(clock);
+        // By the system's clock: what was ahead for a moment must not drop what is young.
+        let now = clock.now().minus(clock.set_back());
         if let Err(error) = store.tidy_sessions(now).await {
             debug!(%error, "sessions that are over stay for another hour");
         }

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use probehost_model::{Check, CheckId, Target, Timestamp};
 use probehost_monitor::ports::{CheckSeen, Listed, Listing};
 use probehost_monitor::{Clock, Rollups, Windows};
 use probehost_store::{Store, StoreError, TargetsVersion};
-use tracing::warn;
+
+use super::set_back::warn_of_others;
 
 /// The checks as they were last listed, for when the store can't be reached.
 #[derive(Debug, Clone, Default)]
@@ -37,27 +37,9 @@ pub(crate) struct StoreListing {
     pub(crate) clock: Clock,
 }
 
-/// How far ahead of the clock a record may be: what a time server corrects in passing.
-pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
-
-impl StoreListing {
-    async fn warn_of_the_clock(&self) -> Result<(), StoreError> {
-        let horizon = self.clock.now().plus(CLOCK_TOLERANCE);
-        if let Some(ahead) = self.store.attempts_after(horizon).await? {
-            warn!(
-                checks = ahead.records,
-                "the last results of checks are from up to {}, a time that has not come yet: the clock \
-                 was set back, and no result of theirs lands before then; set the clock right",
-                ahead.latest
-            );
-        }
-        Ok(())
-    }
-}
-
 impl Listing for StoreListing {
     async fn checks(&self, version: Option<TargetsVersion>) -> Result<Option<Listed>, StoreError> {
-        self.warn_of_the_clock().await?;
+        warn_of_others(&self.store, self.clock).await?;
         // Before the targets: what is saved after this look is news the next time.
         let now = self.store.targets_version().await?;
         if version == Some(now) {

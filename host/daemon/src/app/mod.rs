@@ -16,6 +16,7 @@ mod reloading;
 mod rolling;
 mod saving;
 mod serving;
+mod set_back;
 mod usage;
 
 pub use error::AppError;
@@ -28,9 +29,10 @@ pub use prober::SandboxProber;
 
 pub(crate) use changing::{ChangeError, Saver};
 pub(crate) use kinds::clamp_text;
-pub(crate) use listing::{CLOCK_TOLERANCE, Known};
+pub(crate) use listing::Known;
 pub(crate) use notifying::HostNotifier;
 pub(crate) use parts::HostHealer;
 pub(crate) use reloading::ReloadState;
 pub(crate) use serving::{Host, store_options};
+pub(crate) use set_back::CLOCK_TOLERANCE;
 pub(crate) use usage::Usage;

@@ -28,6 +28,7 @@ use super::parts::{HostHealer, HostMonitor, HostSchedule};
 use super::reloading::{Look, ReloadState, Reloader};
 use super::rolling::{keep_rollups, write_down};
 use super::saving::{log_resolved, save};
+use super::set_back::bring_back;
 use super::{AppError, Kinds, Known, SandboxProber, Saver, Setup};
 use crate::api::access::Gate;
 use crate::api::{self, Api, Streams};
@@ -90,7 +91,7 @@ impl Host {
         let clock = Clock::System;
         // Before anything is written: a host that may not serve leaves the database as it was.
         let opened = async {
-            let gate = Gate::open(store.clone(), clock, address.ip().is_loopback()).await?;
+            let gate = Gate::open(store.clone(), clock, address).await?;
             if address.ip().is_loopback() || gate.has_active_token() {
                 return Ok(gate);
             }
@@ -103,7 +104,11 @@ impl Host {
                 return Err(error);
             }
         };
-        let saved = match save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await {
+        let saved = async {
+            bring_back(&store, clock).await?;
+            save(&store, &prober, resolved.targets, clock, SYSTEM_PRINCIPAL).await
+        };
+        let saved = match saved.await {
             Ok(saved) => saved,
             Err(error) => {
                 store.close().await;

@@ -211,6 +211,34 @@ impl LifecycleRecord {
         self.liveness.verdict == Verdict::Healthy && self.readiness.verdict == Verdict::Healthy
     }
 
+    /// The record as it is to be taken up at `now`. One that was written by a clock that is ahead (it
+    /// was set back since) has all its times moved by as much, so that nothing waits that long again.
+    #[must_use]
+    pub fn taken_up(mut self, now: Timestamp) -> Self {
+        let ahead = self.times().map(|time| time.since(now)).max().unwrap_or_default();
+        if !ahead.is_zero() {
+            for time in self.times() {
+                *time = time.minus(ahead);
+            }
+            self.next_attempt_at = self.next_attempt_at.map(|due| due.minus(ahead));
+        }
+        self
+    }
+
+    /// When things were that have been.
+    fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        let attempt = self.attempt.as_mut().map(|attempt| {
+            let Attempt { decided_at, issued_at, started_at, .. } = attempt;
+            [Some(decided_at), issued_at.as_mut(), started_at.as_mut()]
+        });
+        let update = self.update.as_mut().map(|update| &mut update.began_at);
+        [&mut self.since, &mut self.fresh_after, &mut self.liveness.at, &mut self.readiness.at]
+            .into_iter()
+            .chain(self.healthy_since.as_mut())
+            .chain(attempt.into_iter().flatten().flatten())
+            .chain(update)
+    }
+
     /// Whether they are the same but for how fresh their sightings are. A sighting that only
     /// repeats the last one is not worth a write.
     pub(super) fn is_as_good_as(&self, other: &Self) -> bool {

@@ -439,3 +439,24 @@ fn refusals_say_what_to_do() {
         ]
     );
 }
+
+/// L3, L8: a record that a clock from the future wrote is taken up as it was, so long ago as it was:
+/// the restart is due as soon after as it would have been.
+#[test]
+fn a_record_from_the_future_is_taken_up_now() {
+    let down = |second| Event::Liveness(Sighting::new(Unhealthy, at(second), None, "down"));
+    let policy = Policy { jitter: 0.0, ..Policy::default() };
+    let hour = 3600;
+    let mut record = LifecycleRecord::new(at(hour));
+    record = step(&record, &down(hour + 5), &policy, at(hour + 6), 0.5).unwrap().record;
+    assert_eq!((record.state, record.next_attempt_at), (Offline, Some(at(hour + 7))));
+
+    assert_eq!(record.clone().taken_up(at(hour + 6)), record, "nothing is ahead");
+    let taken = record.clone().taken_up(at(10));
+    assert_eq!((taken.since, taken.next_attempt_at), (at(10), Some(at(11))));
+    assert_eq!((taken.liveness.at, taken.fresh_after), (at(9), at(4)));
+    assert_eq!((taken.revision, taken.failures), (record.revision, record.failures));
+    // What is seen from now on counts.
+    let again = step(&taken, &down(12), &policy, at(12), 0.5).unwrap().record;
+    assert_eq!(again.liveness.at, at(12));
+}

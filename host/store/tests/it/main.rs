@@ -23,6 +23,7 @@ mod recording;
 mod rollups;
 mod saving;
 mod server;
+mod set_back;
 mod sharing;
 mod tokens;
 mod writing;

@@ -172,7 +172,32 @@ async fn the_outbox_is_no_news(on: Backend) {
     fixture.finish().await;
 }
 
+/// E5: what was planned by a clock that was set back since is due at once, and nobody holds it.
+async fn nothing_waits_for_a_clock_that_was_set_back(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
+    let store = &fixture.store;
+    assert!(plan(store, 0, 1, vec![told("web", "now")]).await);
+    let ahead = NotifyPlan {
+        revision: 1,
+        cursor: 2,
+        deliveries: vec![told("db", "ahead")],
+        at: Some(at(1_000_000)),
+        ..NotifyPlan::default()
+    };
+    assert!(store.plan_notifications(ahead).await.unwrap());
+    let (now, _) = due(store, at(20)).await.unwrap();
+    assert!(store.claim_delivery(now, "here", at(20), at(1_000)).await.unwrap());
+    assert_eq!(due(store, at(20)).await, None);
+    store.bring_back(at(100), at(20)).await.unwrap();
+    let (id, message) = due(store, at(20)).await.unwrap();
+    assert_eq!(message, "ahead");
+    assert!(store.claim_delivery(id, "here", at(20), at(1_000)).await.unwrap());
+    assert_eq!(due(store, at(20)).await, None, "the other one is still claimed");
+    fixture.finish().await;
+}
+
 on_both!(
+    nothing_waits_for_a_clock_that_was_set_back,
     one_plan_lands,
     deliveries_of_a_target_keep_their_order,
     unplanned_events_stay,

@@ -59,16 +59,4 @@ async fn every_check_has_a_status(on: Backend) {
     fixture.finish().await;
 }
 
-/// R2: records that are ahead of the clock are found, as no result lands over them.
-async fn records_ahead_of_the_clock(on: Backend) {
-    let fixture = Fixture::with_web(on).await;
-    let ahead = |time| fixture.store.attempts_after(at(time));
-    assert_eq!(ahead(0).await.unwrap(), None);
-    let last = fixture.run(&[Outcome::Pass, Outcome::Pass]).await.last_attempt_at.unwrap();
-    let found = ahead(0).await.unwrap().unwrap();
-    assert_eq!((found.records, found.latest), (1, last));
-    assert_eq!(fixture.store.attempts_after(last).await.unwrap(), None);
-    fixture.finish().await;
-}
-
-on_both!(a_version_for_each_save, every_check_has_a_status, records_ahead_of_the_clock);
+on_both!(a_version_for_each_save, every_check_has_a_status);

@@ -1,6 +1,7 @@
 //! Finds out who asks: by a bearer token, by the page's session, or nobody while there are no
 //! tokens.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use super::secret::{csrf_token, equal, fresh, hash};
 const FRESH: Duration = Duration::from_secs(1);
 /// How long a session of the page lasts.
 pub(super) const SESSION: Duration = Duration::from_hours(7 * 24);
-/// The cookie of a session.
-pub(super) const COOKIE: &str = "probehost_session";
+/// What the cookie of a session is called, before the port: a browser sends a cookie to every port
+/// of a name, and a login at one host must not end that at another.
+const COOKIE: &str = "probehost_session";
 
 /// Who may use the API. Cheap to clone; every clone is the same.
 #[derive(Debug, Clone)]
@@ -33,25 +35,34 @@ struct Inner {
     clock: Clock,
     /// Only this machine can reach the API.
     loopback: bool,
+    /// What the cookie of a session is called.
+    cookie: String,
     /// As they were last read, and when.
     tokens: Mutex<(Instant, Arc<[Token]>)>,
     refused: Counter,
 }
 
 impl Gate {
-    /// Reads the tokens.
+    /// Reads the tokens; the API listens there.
     ///
     /// # Errors
     /// The store can't be read.
     pub(crate) async fn open(
         store: Store,
         clock: Clock,
-        loopback: bool,
+        address: SocketAddr,
     ) -> Result<Self, StoreError> {
+        let loopback = address.ip().is_loopback();
+        let cookie = format!("{COOKIE}_{}", address.port());
         let tokens = store.tokens().await?.into();
         let tokens = Mutex::new((Instant::now(), tokens));
         let refused = Counter::default();
-        Ok(Self(Arc::new(Inner { store, clock, loopback, tokens, refused })))
+        Ok(Self(Arc::new(Inner { store, clock, loopback, cookie, tokens, refused })))
+    }
+
+    /// What the cookie of a session is called.
+    pub(in crate::api) fn cookie(&self) -> &str {
+        &self.0.cookie
     }
 
     /// Adds its counter to the metrics.
@@ -90,7 +101,7 @@ impl Gate {
         if self.is_open().await {
             return Ok(Identity::local());
         }
-        match (bearer(headers), cookie(headers)) {
+        match (bearer(headers), cookie(headers, self.cookie())) {
             (Some(token), _) => self.by_token(token?).await,
             (None, Some(cookie)) => self.by_cookie(cookie).await,
             (None, None) => Err(ApiError::Unauthorized(
@@ -144,7 +155,7 @@ impl Gate {
 
     /// Ends the session of this cookie.
     pub(super) async fn end(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        if let Some(cookie) = cookie(headers) {
+        if let Some(cookie) = cookie(headers, self.cookie()) {
             self.0.store.end_session(&hash(cookie), self.0.clock.now()).await?;
         }
         Ok(())
@@ -188,12 +199,12 @@ fn bearer(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
     Some(token.ok_or(ApiError::Unauthorized("write the header as Authorization: Bearer TOKEN")))
 }
 
-/// The session's cookie, if there is one.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The cookie of that name, if there is one.
+fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|text| text.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
 #[cfg(test)]
@@ -220,9 +231,12 @@ mod tests {
 
     #[test]
     fn the_cookie_is_found_among_others() {
-        let read = |text| cookie(&headers(&[("cookie", text)])).map(str::to_owned);
-        assert_eq!(read("a=b; probehost_session=x; c=d").as_deref(), Some("x"));
-        assert_eq!(read("probehost_sessions=x"), None);
+        let read = |text| {
+            cookie(&headers(&[("cookie", text)]), "probehost_session_9640").map(str::to_owned)
+        };
+        let several = "a=b; probehost_session_80=y; probehost_session_9640=x; c=d";
+        assert_eq!(read(several).as_deref(), Some("x"));
+        assert_eq!(read("probehost_session=x"), None);
         assert_eq!(read(""), None);
     }
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::super::Api;
 use super::super::error::{ApiError, ErrorBody};
 use super::Identity;
-use super::gate::{COOKIE, SESSION};
+use super::gate::SESSION;
 
 /// A token to log in with.
 #[derive(Deserialize, ToSchema)]
@@ -71,7 +71,7 @@ pub(crate) async fn begin(
         .map_err(|_| ApiError::Bad("send { \"token\": \"…\" } as JSON".to_owned()))?;
     let who = api.gate.by_token(login.token.trim()).await?;
     let (cookie, who) = api.gate.begin(&who).await?;
-    let cookie = set_cookie(&cookie, SESSION.as_secs(), api.is_tls(&headers));
+    let cookie = set_cookie(&api, &headers, &cookie, SESSION.as_secs());
     Ok(([(header::SET_COOKIE, cookie)], Json(SessionView::new(&who, true))).into_response())
 }
 
@@ -83,11 +83,12 @@ pub(crate) async fn end(
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ApiError> {
     api.gate.end(&headers).await?;
-    let cookie = set_cookie("", 0, api.is_tls(&headers));
+    let cookie = set_cookie(&api, &headers, "", 0);
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
 }
 
-fn set_cookie(value: &str, seconds: u64, secure: bool) -> String {
-    let secure = if secure { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Max-Age={seconds}; Path=/; HttpOnly; SameSite=Strict{secure}")
+fn set_cookie(api: &Api, headers: &HeaderMap, value: &str, seconds: u64) -> String {
+    let secure = if api.is_tls(headers) { "; Secure" } else { "" };
+    let name = api.gate.cookie();
+    format!("{name}={value}; Max-Age={seconds}; Path=/; HttpOnly; SameSite=Strict{secure}")
 }
