@@ -18,7 +18,7 @@ use crate::run::{ActiveCall, Phase};
 use crate::text::HostPort;
 
 pub(crate) use datagram::{Datagram, Undelivered};
-pub(crate) use dial::{Cause, Failed, is_own_fault};
+pub(crate) use dial::{Cause, Failed};
 pub(crate) use peer::{BadPeer, Peer};
 
 /// Most addresses of one name that are tried.

@@ -10,6 +10,7 @@ mod egress;
 pub mod http;
 pub mod log;
 mod net;
+mod own_fault;
 pub mod process;
 pub mod resolve;
 pub mod run;

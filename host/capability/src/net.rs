@@ -6,7 +6,8 @@ use std::io;
 use probehost_model::sanitize;
 use tokio::time::error::Elapsed;
 
-use crate::egress::{BadPeer, Cause, Denied, EgressError, Failed, Undelivered, is_own_fault};
+use crate::egress::{BadPeer, Cause, Denied, EgressError, Failed, Undelivered};
+use crate::own_fault::is_own_fault;
 use crate::resolve::ResolveError;
 use crate::run::{ActiveCall, CallResult, Phase, Timings};
 use crate::tls::{self, Details};

@@ -4,7 +4,7 @@
 
 use toml_parser::lexer::TokenKind;
 
-use crate::source::Span;
+use crate::span::Span;
 
 /// How deep one statement can nest. The header above it adds at most 80 levels.
 const DEEPEST: usize = 64;

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::de::DeValue;
 
 use crate::problem::Problem;
-use crate::source::Span;
+use crate::span::Span;
 use crate::walk::{Item, KeyPath, Reader, integer, write_key};
 
 /// Where a value stands, and where its parts do.

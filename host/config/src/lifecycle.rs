@@ -8,7 +8,7 @@ use probehost_model::lifecycle::PartialPolicy;
 
 use crate::problem::{Problem, shown};
 use crate::settings::{Lifecycle, Places, Settings};
-use crate::source::Span;
+use crate::span::Span;
 use crate::walk::{Item, KeyPath, Reader, Section, section};
 
 const DEFAULT_POOL_TTL: Duration = Duration::from_secs(15);

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::notify::{selection, span};
 use crate::problem::{Problem, shown};
-use crate::source::Span;
+use crate::span::Span;
 use crate::walk::{Item, KeyPath, Reader, Section, items_of};
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];

@@ -12,7 +12,7 @@ use crate::error::ConfigError;
 use crate::lifecycle::RawManaged;
 use crate::problem::{Problem, shown};
 use crate::settings::Places;
-use crate::source::Span;
+use crate::span::Span;
 use crate::targets::RawTarget;
 use crate::walk::write_key;
 

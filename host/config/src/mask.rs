@@ -5,7 +5,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::source::Span;
+use crate::span::Span;
 
 /// A key or a word that has one of these in it, with case, `-` and `_` left aside, names a secret.
 const WORDS: [&str; 13] = [

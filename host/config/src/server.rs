@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
+use crate::file_path::file_path;
 use crate::problem::Problem;
 use crate::settings::{Server, ServerTls};
-use crate::tables::file_path;
 use crate::walk::{Item, KeyPath, Reader, Section, section};
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9640);

@@ -10,7 +10,8 @@ use probehost_model::IntervalSetting;
 use probehost_model::grant::Pattern;
 use probehost_model::lifecycle::PartialPolicy;
 
-use crate::source::{Location, Span};
+use crate::source::Location;
+use crate::span::Span;
 
 /// Everything in the file but its targets.
 #[derive(Clone)]

@@ -1,17 +1,14 @@
 //! The text of the file, and places in it: what an error points at.
 
 use std::fmt;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::mask;
+use crate::span::Span;
 
 /// Widest piece of a line that an error shows, in characters.
 const WIDTH: usize = 100;
-
-/// A range of bytes in the text.
-pub(crate) type Span = Range<usize>;
 
 /// A place in the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]

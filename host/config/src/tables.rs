@@ -7,6 +7,7 @@ use probehost_model::IntervalSetting;
 use probehost_model::grant::PatternError;
 use toml::de::DeTable;
 
+use crate::file_path::file_path;
 use crate::problem::{Problem, shown};
 use crate::settings::{
     CaFile, Containers, Database, DatabaseUrl, Grant, IntervalOrigin, Log, LogFormat, LogLevel,
@@ -313,21 +314,6 @@ fn texts<T>(
         }
     }
     made
-}
-
-pub(crate) fn file_path(
-    reader: &mut Reader<'_>,
-    item: &Item<'_>,
-    path: KeyPath<'_>,
-    folder: &Path,
-) -> Option<PathBuf> {
-    let text = reader.string(item, path)?;
-    if text.trim().is_empty() {
-        let help = "write a path; one that does not begin with / starts at this file's folder";
-        reader.report(&item.span(), path, Problem::Empty { what: "the path", help });
-        return None;
-    }
-    Some(folder.join(text))
 }
 
 fn concurrency(reader: &mut Reader<'_>, item: &Item<'_>, path: KeyPath<'_>) -> Option<u32> {

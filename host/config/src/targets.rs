@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::json::{self, Node};
 use crate::lifecycle::{self, RawManaged};
 use crate::problem::{Problem, shown};
-use crate::source::Span;
+use crate::span::Span;
 use crate::walk::{Item, KeyPath, Reader, Section, items_of};
 
 /// A target as the file has it.

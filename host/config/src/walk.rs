@@ -9,7 +9,8 @@ use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
 use crate::error::ConfigError;
 use crate::problem::{Problem, shown};
-use crate::source::{Source, Span};
+use crate::source::Source;
+use crate::span::Span;
 
 /// Where in the tree something stands. Borrows its parents, so that the walk of a good file
 /// builds no texts.

@@ -11,8 +11,8 @@ use probehost_store::{Delivery, Due, Settled};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::inner::{Inner, SinkState};
 use crate::metrics::Attempt;
-use crate::notifier::{Inner, SinkState};
 use crate::ports::{Outbox, Outgoing, SendError, Wire};
 
 /// How long one attempt may take.

@@ -6,6 +6,7 @@
 
 mod delivering;
 mod detector;
+mod inner;
 mod mail;
 mod maintenance;
 mod metrics;
@@ -20,7 +21,8 @@ mod wire;
 
 pub use delivering::LIMIT;
 pub use detector::{Detector, OwnFault};
+pub use inner::{Options, SinkState};
 pub use maintenance::open_until;
 pub use metrics::Metrics;
-pub use notifier::{Notifier, Options, SinkState, trial};
+pub use notifier::{Notifier, trial};
 pub use wire::{HttpWire, describe};

@@ -1,46 +1,19 @@
 //! The handle that the rest of the host holds: follows results, takes up settings, starts and stops.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use probehost_model::notify::{Notification, NotificationKind, Settings, Sink};
 use probehost_model::{Outcome, Timestamp};
-use probehost_monitor::Clock;
 use probehost_monitor::ports::{Follower, Landed};
-use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::delivering::{self, LIMIT};
-use crate::detector::Detector;
-use crate::metrics::Metrics;
+use crate::inner::{Inner, Options, SinkState};
 use crate::planning;
 use crate::ports::{Outbox, Outgoing, SendError, Wire};
-
-/// How a notifier is set up.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Where the time of day comes from.
-    pub clock: Clock,
-    /// What is counted.
-    pub metrics: Metrics,
-    /// Tells this host from others that have the same outbox.
-    pub host: String,
-}
-
-/// How the deliveries to a sink go, since this host runs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SinkState {
-    /// Failures in a row.
-    pub failures: u32,
-    /// What went wrong last, and when. None: nothing since it last took a message.
-    pub last_error: Option<(Timestamp, String)>,
-    /// Until when it is left alone.
-    pub paused_until: Option<Timestamp>,
-}
 
 /// Tells people what changes. Cheap to clone; every clone is the same.
 #[derive(Debug)]
@@ -52,22 +25,6 @@ impl<O, W> Clone for Notifier<O, W> {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Inner<O, W> {
-    pub(crate) outbox: O,
-    pub(crate) wire: W,
-    pub(crate) clock: Clock,
-    pub(crate) metrics: Metrics,
-    pub(crate) host: String,
-    pub(crate) settings: watch::Sender<Arc<Settings>>,
-    /// After each plan that brings deliveries, and each replay.
-    pub(crate) work: watch::Sender<()>,
-    detector: Mutex<Detector>,
-    states: Mutex<HashMap<String, SinkState>>,
-    pub(crate) stop: CancellationToken,
-    pub(crate) tasks: TaskTracker,
-}
-
 /// How often what the detector knows of checks that are gone is dropped, in results.
 const FORGET_EVERY: usize = 4096;
 
@@ -75,20 +32,7 @@ impl<O: Outbox, W: Wire> Notifier<O, W> {
     /// One that does nothing until it is started.
     #[must_use]
     pub fn new(outbox: O, wire: W, settings: Settings, options: Options) -> Self {
-        let Options { clock, metrics, host } = options;
-        Self(Arc::new(Inner {
-            outbox,
-            wire,
-            clock,
-            metrics,
-            host,
-            settings: watch::Sender::new(Arc::new(settings)),
-            work: watch::Sender::new(()),
-            detector: Mutex::default(),
-            states: Mutex::default(),
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-        }))
+        Self(Arc::new(Inner::new(outbox, wire, settings, options)))
     }
 
     /// Starts the tasks that plan and deliver. Dropping what this gives does nothing; to abort it
@@ -183,23 +127,5 @@ impl<O: Outbox, W: Wire> Follower for Notifier<O, W> {
         if detector.results().is_multiple_of(FORGET_EVERY) {
             detector.forget_old(at);
         }
-    }
-}
-
-impl<O, W> Inner<O, W> {
-    pub(crate) fn detector(&self) -> MutexGuard<'_, Detector> {
-        self.detector.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn states(&self) -> MutexGuard<'_, HashMap<String, SinkState>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn note(&self, sink: &str, state: SinkState) {
-        self.states().insert(sink.to_owned(), state);
-    }
-
-    pub(crate) fn forget(&self, sink: &str) {
-        self.states().remove(sink);
     }
 }

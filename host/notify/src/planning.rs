@@ -7,7 +7,7 @@ use probehost_model::notify::Settings;
 use probehost_store::StoreError;
 use tokio::time::Instant;
 
-use crate::notifier::Inner;
+use crate::inner::Inner;
 use crate::planner::{Context, Planner};
 use crate::ports::{Outbox, Wire};
 

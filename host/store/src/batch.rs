@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use probehost_model::{Refusal, Trigger};
 
 use crate::conn::{Conn, Value};
-use crate::history::{self, Failure};
+use crate::failure::Failure;
+use crate::history;
 use crate::observe::{self, Lands, Recorded, Write};
 use crate::rows;
 

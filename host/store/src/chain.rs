@@ -6,7 +6,7 @@ use probehost_model::{ChainHash, ChainReader, ChainRow, Timestamp};
 use crate::audit_log::{self, ENDS, PAGE};
 use crate::conn::{Conn, Value};
 use crate::dialect::{self, Column, Statement};
-use crate::history::{self, Failure};
+use crate::failure::Failure;
 use crate::{StoreError, rows};
 
 /// The most rows that one step of retention removes: a short transaction.
@@ -32,6 +32,15 @@ impl End {
         self.hash = row.hash_after(self.hash);
         (row, self.hash.to_string())
     }
+}
+
+/// Makes ids grow in the order of commits. Held until the transaction ends; taking it again
+/// does nothing.
+pub(crate) async fn lock(conn: &mut Conn) -> Result<(), Failure> {
+    if let Some(lock) = conn.dialect().history_lock() {
+        conn.execute(lock, &[]).await?;
+    }
+    Ok(())
 }
 
 /// Reads the end, under the lock of the history. A head that somebody has damaged does not keep
@@ -97,7 +106,7 @@ pub(crate) async fn adopt(conn: &mut Conn) -> Result<(), Failure> {
 }
 
 async fn adopt_all(conn: &mut Conn) -> Result<(), Failure> {
-    history::lock(conn).await?;
+    lock(conn).await?;
     // Another host may have done it meanwhile.
     if conn.fetch_all(UNCHAINED, &[]).await?.is_empty() {
         return Ok(());
@@ -136,7 +145,7 @@ static DELETE_TRANSITIONS: Statement = Statement::new(|dialect| {
 /// chain, also where a clock was set back. Rows that the chain does not vouch for stay, and
 /// with them all that comes after, as evidence.
 pub(crate) async fn cut(conn: &mut Conn, before: Timestamp) -> Result<bool, Failure> {
-    history::lock(conn).await?;
+    lock(conn).await?;
     let found = conn.fetch_all(ENDS, &[]).await?;
     let ends = found.first().map(audit_log::ends).transpose()?.unwrap_or_default();
     let Some(anchor) = ends.anchor else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use probehost_model::{Check, CheckId, Target, Timestamp};
 
 use crate::conn::{Conn, Value};
-use crate::history::Failure;
+use crate::failure::Failure;
 
 /// Microseconds as they are stored; the longest span that fits, for a longer one.
 pub(crate) fn micros(span: Duration) -> i64 {

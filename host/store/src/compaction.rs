@@ -8,7 +8,7 @@ use probehost_model::{Rollup, Step, Timestamp};
 
 use crate::conn::{Conn, Row, Value};
 use crate::dialect::{Column, Dialect, Statement};
-use crate::history::Failure;
+use crate::failure::Failure;
 use crate::rollups::{self, NewRow};
 use crate::rows;
 

@@ -142,6 +142,16 @@ impl Dialect {
             values.join(", ")
         )
     }
+
+    /// Inserts the rows of the first parameter in their order.
+    pub(crate) fn insert(self, table: &str, columns: &[Column]) -> String {
+        let list = names(columns);
+        // `WHERE true` keeps SQLite from reading an upsert clause into what may follow.
+        format!(
+            "{} INSERT INTO {table} ({list}) SELECT {list} FROM new WHERE true",
+            self.rows_as("new", columns)
+        )
+    }
 }
 
 /// The columns' names as a list.

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::conn::{Conn, Row, Value};
 use crate::dialect::{Column, Statement};
-use crate::history::{self, Failure};
+use crate::failure::Failure;
 use crate::{MAX_PAGE, Store, StoreError, rows};
 
 const COLUMNS: [Column; 3] =
     [Column::Whole("at"), Column::Text("target_id"), Column::Text("change")];
 
-static INSERT: Statement = Statement::new(|dialect| history::insert(dialect, "events", &COLUMNS));
+static INSERT: Statement = Statement::new(|dialect| dialect.insert("events", &COLUMNS));
 
 /// An event that is yet to be written; the fields as in [`COLUMNS`].
 #[derive(Debug, Serialize)]

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use probehost_model::{Action, ChainRow, Change, Timestamp, Trigger};
 
 use crate::conn::{Conn, Value};
-use crate::dialect::{self, Column, Dialect, Statement};
+use crate::dialect::{Column, Statement};
 use crate::events::{self, NewEvent};
+use crate::failure::Failure;
 use crate::observe::{Recorded, Write, outcome_text};
-use crate::{Location, StoreError, chain, rows};
+use crate::{chain, rows};
 
 const TRANSITION_COLUMNS: [Column; 9] = [
     Column::Whole("at"),
@@ -24,7 +25,7 @@ const TRANSITION_COLUMNS: [Column; 9] = [
 ];
 
 static INSERT_TRANSITIONS: Statement = Statement::new(|dialect| {
-    let insert = insert(dialect, "transitions", &TRANSITION_COLUMNS);
+    let insert = dialect.insert("transitions", &TRANSITION_COLUMNS);
     format!("{insert} RETURNING id, target_id, check_name, at")
 });
 
@@ -43,17 +44,7 @@ const AUDIT_COLUMNS: [Column; 12] = [
     Column::Text("hash"),
 ];
 
-static INSERT_AUDIT: Statement = Statement::new(|dialect| insert(dialect, "audit", &AUDIT_COLUMNS));
-
-/// Inserts the rows of the first parameter in their order.
-pub(crate) fn insert(dialect: Dialect, table: &str, columns: &[Column]) -> String {
-    let list = dialect::names(columns);
-    // `WHERE true` keeps SQLite from reading an upsert clause into what may follow.
-    format!(
-        "{} INSERT INTO {table} ({list}) SELECT {list} FROM new WHERE true",
-        dialect.rows_as("new", columns)
-    )
-}
+static INSERT_AUDIT: Statement = Statement::new(|dialect| dialect.insert("audit", &AUDIT_COLUMNS));
 
 /// An audit row that is yet to be written; the fields as in [`AUDIT_COLUMNS`], but for the id
 /// and the hash, which it is given when it is written.
@@ -134,7 +125,7 @@ pub(crate) async fn tell(
     if audit.is_empty() && told.is_empty() {
         return Ok(());
     }
-    lock(conn).await?;
+    chain::lock(conn).await?;
     insert_audit(conn, audit).await?;
     events::insert(conn, told).await
 }
@@ -254,7 +245,7 @@ async fn transitions(
     if new.is_empty() {
         return Ok(());
     }
-    lock(conn).await?;
+    chain::lock(conn).await?;
     let new = serde_json::to_string(&new)?;
     let text = INSERT_TRANSITIONS.of(conn.dialect());
     let inserted = conn.fetch_all(text, &[Value::Text(&new)]).await?;
@@ -265,60 +256,4 @@ async fn transitions(
         }
     }
     Ok(())
-}
-
-/// Makes ids grow in the order of commits. Held until the transaction ends; taking it again
-/// does nothing.
-pub(crate) async fn lock(conn: &mut Conn) -> Result<(), Failure> {
-    if let Some(lock) = conn.dialect().history_lock() {
-        conn.execute(lock, &[]).await?;
-    }
-    Ok(())
-}
-
-/// Why a step of a transaction failed; the writer, which knows the database, makes a
-/// [`StoreError`] of it.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Sql(sqlx::Error),
-    Store(StoreError),
-}
-
-impl Failure {
-    /// Whether two transactions got in each other's way, so that one was undone.
-    pub(crate) fn is_collision(&self) -> bool {
-        let Self::Sql(sqlx::Error::Database(error)) = self else { return false };
-        matches!(error.code().as_deref(), Some("40P01" | "40001"))
-    }
-
-    /// What is told of it.
-    pub(crate) fn into_error(self, location: &Location) -> StoreError {
-        match self {
-            Self::Sql(error) => StoreError::from_sqlx(location, &error),
-            Self::Store(error) => error,
-        }
-    }
-
-    /// Whether it was the connection that failed.
-    pub(crate) const fn is_lost(&self) -> bool {
-        matches!(self, Self::Sql(sqlx::Error::Io(_) | sqlx::Error::Protocol(_)))
-    }
-}
-
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Sql(sqlx::Error::Encode(Box::new(error)))
-    }
 }

@@ -9,9 +9,10 @@ use serde::Serialize;
 use crate::conn::{Conn, Row, Value};
 use crate::dialect::{Column, Statement};
 use crate::events::{self, NewEvent};
+use crate::failure::Failure;
 use crate::filter::{Listing, TransitionFilter};
-use crate::history::{self, Failure, NewAudit};
-use crate::{Store, StoreError, rows};
+use crate::history::{self, NewAudit};
+use crate::{Store, StoreError, chain, rows};
 
 /// A lifecycle record to save, and what commits with it (contract R3).
 #[derive(Debug, Clone)]
@@ -69,7 +70,7 @@ const COLUMNS: [Column; 9] = [
 ];
 
 static INSERT: Statement =
-    Statement::new(|dialect| history::insert(dialect, "lifecycle_transitions", &COLUMNS));
+    Statement::new(|dialect| dialect.insert("lifecycle_transitions", &COLUMNS));
 
 /// The statement that decides: the target is there and managed, and what is stored is the
 /// revision before. Of two hosts that step the same record only one lands.
@@ -160,7 +161,7 @@ pub(crate) async fn apply(conn: &mut Conn, write: &LifecycleWrite) -> Result<boo
     if transitions.is_empty() && audit.is_empty() && told.is_empty() {
         return Ok(true);
     }
-    history::lock(conn).await?;
+    chain::lock(conn).await?;
     if !transitions.is_empty() {
         let new = serde_json::to_string(&transitions)?;
         conn.execute(INSERT.of(conn.dialect()), &[Value::Text(&new)]).await?;

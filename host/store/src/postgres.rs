@@ -8,7 +8,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::StoreError;
 use crate::conn::{Conn, Readers, within};
-use crate::open::{Options, Step, Synchronous, migrations};
+use crate::options::{Options, Synchronous};
+use crate::schema::{Step, migrations};
 
 const SCHEMA: [Step; 6] = [
     (

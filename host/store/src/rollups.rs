@@ -8,7 +8,7 @@ use probehost_model::{CheckId, Latency, Reason, Rollup, Step, Timestamp};
 use crate::change::micros;
 use crate::conn::{Conn, Row, Value};
 use crate::dialect::{self, Column, Dialect, Statement};
-use crate::history::{Failure, insert};
+use crate::failure::Failure;
 use crate::{Store, StoreError, rows};
 
 /// An hour of a check, as one run of a host has counted it so far.
@@ -64,7 +64,7 @@ static PUT_HOURS: Statement = Statement::new(|dialect| {
 
 /// What is merged is written whatever the mark says: by who moves it.
 static PUT_MERGED: Statement =
-    Statement::new(|dialect| format!("{}{REPLACE}", insert(dialect, "rollups", &COLUMNS)));
+    Statement::new(|dialect| format!("{}{REPLACE}", dialect.insert("rollups", &COLUMNS)));
 
 /// A row to write; the fields as in [`COLUMNS`].
 pub(crate) type NewRow<'a> =

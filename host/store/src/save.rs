@@ -12,7 +12,8 @@ use crate::StoreError;
 use crate::change;
 use crate::conn::{Conn, Value};
 use crate::events::NewEvent;
-use crate::history::{self, Failure, NewAudit};
+use crate::failure::Failure;
+use crate::history::{self, NewAudit};
 use crate::lifecycle;
 use crate::stored::{self, Stored};
 

@@ -7,7 +7,7 @@ use probehost_model::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::conn::{Conn, Value};
-use crate::history::Failure;
+use crate::failure::Failure;
 use crate::writer::Job;
 use crate::{Store, StoreError, rows};
 

@@ -9,7 +9,8 @@ use sqlx::sqlite::{
 };
 
 use crate::conn::{Conn, Readers};
-use crate::open::{Options, Step, Synchronous, migrations};
+use crate::options::{Options, Synchronous};
+use crate::schema::{Step, migrations};
 use crate::{Location, StoreError};
 
 const SCHEMA: [Step; 6] = [

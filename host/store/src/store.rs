@@ -16,7 +16,7 @@ use crate::save::{Change, Save};
 use crate::writer::{Job, RollupWork, Writer};
 use crate::{
     AuditLog, LifecycleWrite, Location, Options, Recorded, RollupHour, SaveReport, StoreError,
-    Write, open,
+    Write, chain, open,
 };
 
 /// The store. Cheap to clone; every clone is the same store.
@@ -44,7 +44,9 @@ impl Store {
     /// The file can't be opened or written, is damaged, locked, or of a newer version; the
     /// server can't be reached or refuses the host. Each error says what to do.
     pub async fn open(options: Options) -> Result<Self, StoreError> {
-        let conn = open::writer(&options).await?;
+        let mut conn = open::writer(&options).await?;
+        let adopted = chain::adopt(&mut conn).await;
+        adopted.map_err(|failure| failure.into_error(&options.location))?;
         let (jobs, queue) = mpsc::channel(options.queue.max(1));
         let (readers, location) = (open::readers(&options), options.location.clone());
         let (told, news) = watch::channel(());

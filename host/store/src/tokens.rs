@@ -3,7 +3,8 @@
 use probehost_model::{AccessRole, Timestamp, Token};
 
 use crate::conn::{Conn, Row, Value};
-use crate::history::{self, Failure, NewAudit};
+use crate::failure::Failure;
+use crate::history::{self, NewAudit};
 use crate::writer::Job;
 use crate::{Store, StoreError, rows};
 

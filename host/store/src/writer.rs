@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::batch;
 use crate::conn::Conn;
-use crate::history::Failure;
+use crate::failure::Failure;
 use crate::link::Link;
 use crate::notify::NotifyWrite;
 use crate::observe::{Recorded, Write};

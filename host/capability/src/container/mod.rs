@@ -4,6 +4,7 @@
 //! its own, and it reads only (contract C1): there is nothing here that changes a container.
 
 mod engine;
+mod engine_error;
 pub(crate) mod error;
 mod read;
 mod tls;
@@ -14,7 +15,8 @@ use probehost_model::{Endpoint, sanitize};
 use crate::egress::Egress;
 use crate::run::{ActiveCall, CallResult, Phase, Run};
 
-pub use engine::{Engine, EngineError};
+pub use engine::Engine;
+pub use engine_error::EngineError;
 pub use tls::Tls;
 pub use types::{Error, ErrorKind, Health, Report, State};
 

@@ -21,7 +21,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::engine::EngineError;
+use super::engine_error::EngineError;
 use crate::tls::{self, Roots};
 
 /// Where an engine is, and how TLS is spoken with it.

@@ -115,22 +115,6 @@ pub(super) fn cause(address: Option<SocketAddr>, error: &io::Error) -> Cause {
     }
 }
 
-/// Whether an error means that this machine lacks what a call takes.
-pub(crate) fn is_own_fault(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::EMFILE
-                | libc::ENFILE
-                | libc::ENOBUFS
-                | libc::ENOMEM
-                | libc::EADDRNOTAVAIL
-                | libc::EPERM
-                | libc::EACCES
-        )
-    )
-}
-
 /// IPv6 first, the families in turn, each in the order of the answer.
 pub(super) fn interleave(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
     let (v6, v4): (Vec<_>, Vec<_>) = addresses.into_iter().partition(IpAddr::is_ipv6);

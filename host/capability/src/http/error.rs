@@ -7,7 +7,8 @@ use std::io;
 use probehost_model::sanitize;
 
 use super::types::ErrorKind;
-use crate::egress::{Cause, Denied, Failed, is_own_fault};
+use crate::egress::{Cause, Denied, Failed};
+use crate::own_fault::is_own_fault;
 use crate::resolve::ResolveError;
 use crate::run::CallResult;
 use crate::tls::{self, Certificate, Refusal};

@@ -20,7 +20,7 @@ use super::ResolveError;
 use super::cache::Cache;
 use super::hosts::Hosts;
 use super::watched::Watched;
-use crate::egress::is_own_fault;
+use crate::own_fault::is_own_fault;
 
 /// A resolver could not be set up.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,8 @@ use russh::{AlgorithmKind, ChannelOpenFailure};
 
 use super::session::{Refusal, Seen};
 use super::types::{ErrorKind, Hop};
-use crate::egress::{Cause, Denied, EgressError, Failed, is_own_fault};
+use crate::egress::{Cause, Denied, EgressError, Failed};
+use crate::own_fault::is_own_fault;
 use crate::resolve::ResolveError;
 use crate::run::{CallResult, Phase};
 use crate::secrets::SecretError;

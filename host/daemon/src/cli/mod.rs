@@ -3,6 +3,7 @@
 mod audit;
 mod check_config;
 mod client;
+mod fleet;
 mod grants;
 mod healthz;
 mod init;

@@ -7,7 +7,7 @@ use tokio::signal::ctrl_c;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::Client;
-use super::status::{fetch, render};
+use super::fleet::{fetch, render};
 
 /// Ages move on this often, also when nothing happens.
 const TICK: Duration = Duration::from_secs(5);

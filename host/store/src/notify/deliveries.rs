@@ -4,7 +4,7 @@ use probehost_model::Timestamp;
 use probehost_model::notify::DeliveryState;
 
 use crate::conn::{Conn, Value};
-use crate::history::Failure;
+use crate::failure::Failure;
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]

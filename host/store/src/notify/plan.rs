@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::conn::{Conn, Value};
 use crate::dialect::{Column, Statement};
-use crate::history::{self, Failure};
+use crate::failure::Failure;
 use crate::{Store, StoreError, rows};
 
 /// Which problem: of a check, of a target as a whole (no check), or of many (no target), as one
@@ -83,7 +83,7 @@ const PROBLEM: [Column; 4] = [
 ];
 
 static PUT: Statement = Statement::new(|dialect| {
-    let insert = history::insert(dialect, "problems", &PROBLEM);
+    let insert = dialect.insert("problems", &PROBLEM);
     format!("{insert} ON CONFLICT (sink, target_id, check_name) DO UPDATE SET data = excluded.data")
 });
 
@@ -114,8 +114,7 @@ const DELIVERY: [Column; 13] = [
     Column::Text("last_error"),
 ];
 
-static DELIVER: Statement =
-    Statement::new(|dialect| history::insert(dialect, "deliveries", &DELIVERY));
+static DELIVER: Statement = Statement::new(|dialect| dialect.insert("deliveries", &DELIVERY));
 
 #[derive(Serialize)]
 struct NewRow<'a>(
