@@ -1,7 +1,7 @@
 //! What the packages and the pages have people type and write, against the binary: each command
 //! line of `probehost` is one that it takes, and each config one that it would start with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -293,6 +293,45 @@ fn the_service_is_right() {
     let verified = Command::new("systemd-analyze").arg("verify").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success() && !said.contains("probehost.service:"), "{said}");
+}
+
+/// What the rules for Prometheus look at is what a host has among its metrics, also before anything
+/// went wrong: from nothing to one is no increase.
+#[tokio::test]
+async fn alerts_look_at_what_there_is() {
+    let rules = read("packaging/prometheus/probehost.rules.yml");
+    let expressions: Vec<_> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).collect();
+    assert!(expressions.len() > 5, "{rules}");
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let names: BTreeSet<&str> = expressions
+        .iter()
+        .flat_map(|expression| expression.split(|c| !word(c)))
+        .filter(|name| name.starts_with("probehost_"))
+        .collect();
+    let upstream = Upstream::status(200);
+    let host = Config::new()
+        .section("[commands.revive]\nargv = [\"/bin/true\"]")
+        .section("[notify.sinks.chat]\nkind = \"webhook\"\nurl = \"http://127.0.0.1:9/\"")
+        .target_with(
+            "web",
+            "runtime = { command = \"revive\" }",
+            "http-head",
+            "interval = 0",
+            &format!("url = \"{}\"", upstream.url()),
+        )
+        .start();
+    host.probe("web").await;
+    let metrics = host.get("/metrics").await.text;
+    for name in names {
+        let there = metrics
+            .lines()
+            .any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
+        assert!(there, "{name} is not among\n{metrics}");
+    }
+    for label in ["outcome=\"dead\"", "status=\"unhealthy\"", "state=\"quarantined\""] {
+        assert!(rules.contains(label) && metrics.contains(label), "{label}");
+    }
 }
 
 /// `healthz` tells of the host alone: 0 while a target is down, 1 without a host.

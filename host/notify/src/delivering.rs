@@ -99,6 +99,7 @@ struct Courier<O, W> {
 
 impl<O: Outbox, W: Wire> Courier<O, W> {
     fn new(inner: Arc<Inner<O, W>>, name: String) -> Self {
+        inner.metrics.begin(&name);
         let filled = Instant::now();
         Self { inner, name, sink: None, failures: 0, paused: None, tokens: BURST, filled }
     }

@@ -47,6 +47,18 @@ pub(crate) enum Attempt {
     Dead,
 }
 
+impl Attempt {
+    const ALL: [Self; 3] = [Self::Delivered, Self::Retry, Self::Dead];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Retry => "retry",
+            Self::Dead => "dead",
+        }
+    }
+}
+
 impl Metrics {
     /// Adds them to a registry.
     pub fn register(&self, registry: &mut Registry) {
@@ -63,13 +75,17 @@ impl Metrics {
         );
     }
 
+    /// There is a sink of that name: its counters begin at zero, or the first of each outcome would
+    /// be no increase to who looks at them.
+    pub(crate) fn begin(&self, sink: &str) {
+        for outcome in Attempt::ALL.map(Attempt::word) {
+            self.attempts.get_or_create(&SinkOutcome { sink: sink.to_owned(), outcome });
+        }
+    }
+
     pub(crate) fn attempt(&self, sink: &str, came: Attempt) {
-        let outcome = match came {
-            Attempt::Delivered => "delivered",
-            Attempt::Retry => "retry",
-            Attempt::Dead => "dead",
-        };
-        self.attempts.get_or_create(&SinkOutcome { sink: sink.to_owned(), outcome }).inc();
+        let labels = SinkOutcome { sink: sink.to_owned(), outcome: came.word() };
+        self.attempts.get_or_create(&labels).inc();
     }
 
     pub(crate) fn delivered_after(&self, sink: &str, lag: Duration) {

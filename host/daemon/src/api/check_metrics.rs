@@ -69,20 +69,20 @@ impl Collector for Checks {
         let encoder = &mut encoder;
         self.gauges(
             encoder,
-            ("status", "1 for the status that the check has, 0 for the others", None),
+            ("status", "1 for the status that the check has, 0 for the others.", None),
             |_, status| {
                 Status::ALL
                     .map(|each| (Some(("status", each.as_str())), i64::from(each == status.status)))
             },
         )?;
-        self.gauges(encoder, ("failure_streak", "Failures in a row", None), |_, status| {
+        self.gauges(encoder, ("failure_streak", "Failures in a row.", None), |_, status| {
             [(None, i64::from(status.streak))]
         })?;
         self.gauges(
             encoder,
             (
                 "last_result_timestamp",
-                "When the last conclusive probe ended, since the Unix epoch",
+                "When the last conclusive probe ended, since the Unix epoch.",
                 Some(&Unit::Seconds),
             ),
             |_, status| status.checked_at.map(|at| (None, at.as_micros() / 1_000_000)),
@@ -91,7 +91,7 @@ impl Collector for Checks {
             encoder,
             (
                 "error_rate",
-                "Failed probes of those in the last hour that were conclusive, 0 to 1",
+                "Failed probes of those in the last hour that were conclusive, 0 to 1.",
                 None,
             ),
             |window, _| window.error_rate.map(|rate| (None, rate)),
@@ -100,7 +100,7 @@ impl Collector for Checks {
             encoder,
             (
                 "latency",
-                "Time that the passed probes of the last hour took, by quantile",
+                "Time that the passed probes of the last hour took, by quantile.",
                 Some(&Unit::Seconds),
             ),
             |window, _| {
