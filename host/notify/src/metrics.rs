@@ -79,7 +79,8 @@ impl Metrics {
     /// be no increase to who looks at them.
     pub(crate) fn begin(&self, sink: &str) {
         for outcome in Attempt::ALL.map(Attempt::word) {
-            self.attempts.get_or_create(&SinkOutcome { sink: sink.to_owned(), outcome });
+            let labels = SinkOutcome { sink: sink.to_owned(), outcome };
+            drop(self.attempts.get_or_create(&labels));
         }
     }
 

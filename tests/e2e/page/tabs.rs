@@ -4,10 +4,28 @@ use probehost_test_support::upstream::{StatusSwitch, Upstream};
 use serde_json::json;
 
 use super::Browser;
-use crate::host::Config;
+use crate::host::{Config, Host};
 
 /// More than a browser opens connections to one host.
 const TABS: usize = 9;
+
+/// A host with one target, `shop`, which was well.
+struct Shop {
+    status: StatusSwitch,
+    _upstream: Upstream,
+    host: Host,
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let status = StatusSwitch::new(200);
+        let upstream = Upstream::switched(&status);
+        let settings = "interval = 0\nfailure_threshold = 1";
+        let host = Config::new().head("shop", settings, &upstream.url()).start();
+        host.probe("shop").await;
+        Self { status, _upstream: upstream, host }
+    }
+}
 
 /// E2: the page is live in as many tabs as somebody opens, and one that is turned to again has
 /// caught up with what it missed.
@@ -16,13 +34,8 @@ async fn it_is_live_in_many_tabs() {
     if Browser::skip() {
         return;
     }
-    let status = StatusSwitch::new(200);
-    let upstream = Upstream::switched(&status);
-    let config = Config::new().head("shop", "interval = 0\nfailure_threshold = 1", &upstream.url());
-    let host = config.start();
-    host.probe("shop").await;
-    let browser = Browser::open().await;
-    let shop = Browser::row("shop");
+    let Shop { status, host, .. } = &Shop::open().await;
+    let (browser, shop) = (Browser::open().await, Browser::row("shop"));
     let mut tabs = Vec::new();
     for _ in 0..TABS {
         tabs.push(browser.tab().await);
@@ -47,13 +60,8 @@ async fn it_is_live_on_the_way_back() {
     if Browser::skip() {
         return;
     }
-    let status = StatusSwitch::new(200);
-    let upstream = Upstream::switched(&status);
-    let config = Config::new().head("shop", "interval = 0\nfailure_threshold = 1", &upstream.url());
-    let host = config.start();
-    host.probe("shop").await;
-    let browser = Browser::open().await;
-    let shop = Browser::row("shop");
+    let Shop { status, host, .. } = &Shop::open().await;
+    let (browser, shop) = (Browser::open().await, Browser::row("shop"));
     for _ in 0..TABS {
         browser.go(host.host.base_url()).await;
         browser.live().await;
