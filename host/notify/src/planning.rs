@@ -55,7 +55,7 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
         };
         if tidied.is_none_or(|at| at.elapsed() >= TIDY) {
             tidied = Some(Instant::now());
-            if let Err(error) = inner.outbox.trim(inner.clock.now().minus(KEEP)).await {
+            if let Err(error) = tidy(&inner, &current).await {
                 tracing::debug!(%error, "old notifications stay for another hour");
             }
         }
@@ -72,6 +72,18 @@ pub(crate) async fn run<O: Outbox, W: Wire>(inner: Arc<Inner<O, W>>) {
     if quiet && let Err(error) = pass(&inner, &mut planner, &Settings::default()).await {
         tracing::debug!(%error, "the next start begins a little earlier");
     }
+}
+
+/// Gives up what is for sinks that were taken out, and drops what was finished long ago.
+async fn tidy<O: Outbox, W: Wire>(
+    inner: &Inner<O, W>,
+    settings: &Settings,
+) -> Result<(), StoreError> {
+    let now = inner.clock.now();
+    let sinks = settings.sinks.keys().cloned().collect();
+    inner.outbox.abandon(sinks, now.minus(settings.give_up), now).await?;
+    inner.outbox.trim(now.minus(KEEP)).await?;
+    Ok(())
 }
 
 /// Whether there is anybody to tell anything. Else no event is worth a look.

@@ -48,6 +48,13 @@ pub trait Outbox: Send + Sync + 'static {
     fn hasten(&self, sink: &str, now: Timestamp) -> impl Future<Output = Answer<bool>> + Send;
     /// Gives up the claims of a host that is gone.
     fn release(&self) -> impl Future<Output = Answer<bool>> + Send;
+    /// Gives up what was planned before for none of these sinks.
+    fn abandon(
+        &self,
+        sinks: Vec<String>,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Answer<bool>> + Send;
     /// Drops what was finished before.
     fn trim(&self, before: Timestamp) -> impl Future<Output = Answer<bool>> + Send;
 }
@@ -99,6 +106,10 @@ impl Outbox for Store {
 
     async fn release(&self) -> Answer<bool> {
         self.release_deliveries().await
+    }
+
+    async fn abandon(&self, sinks: Vec<String>, before: Timestamp, now: Timestamp) -> Answer<bool> {
+        self.abandon_deliveries(sinks, before, now).await
     }
 
     async fn trim(&self, before: Timestamp) -> Answer<bool> {

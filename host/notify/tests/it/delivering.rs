@@ -133,6 +133,24 @@ async fn dead_letters() {
     host.notifier.stop().await;
 }
 
+/// E5: what waits for a sink that is taken out is kept for it as long as it would have been tried,
+/// and is dead then.
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_is_taken_out() {
+    let host = Host::new();
+    host.sink.does(Does::Fail(SendError::later("503")));
+    host.down("a");
+    until("it is tried", || !host.sink.attempts().is_empty()).await;
+    let begun = host.clock.now();
+    let mut without = (*host.notifier.settings()).clone();
+    without.sinks.clear();
+    host.notifier.set(without);
+    until("it is given up", || host.store.in_state(DeliveryState::Dead) == 1).await;
+    let took = host.clock.now().since(begun).as_secs();
+    assert!((86_000..95_000).contains(&took), "{took}");
+    host.notifier.stop().await;
+}
+
 /// E5: one message that the sink chokes on does not keep the others from being delivered.
 #[tokio::test(start_paused = true)]
 async fn one_that_the_sink_chokes_on() {

@@ -211,6 +211,21 @@ impl Outbox for Memory {
         Ok(true)
     }
 
+    async fn abandon(
+        &self,
+        sinks: Vec<String>,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        for each in &mut self.reach()?.deliveries {
+            let pending = each.state == DeliveryState::Pending && each.created_at < before;
+            if pending && !sinks.contains(&each.sink) {
+                (each.state, each.finished_at) = (DeliveryState::Dead, Some(now));
+            }
+        }
+        Ok(true)
+    }
+
     async fn trim(&self, _before: Timestamp) -> Result<bool, StoreError> {
         Ok(true)
     }

@@ -4,6 +4,7 @@ use probehost_model::Timestamp;
 use probehost_model::notify::DeliveryState;
 
 use crate::conn::{Conn, Value};
+use crate::dialect::{Column, Statement};
 use crate::failure::Failure;
 
 /// What came of an attempt.
@@ -86,6 +87,30 @@ pub(super) async fn replay(conn: &mut Conn, id: i64, now: Timestamp) -> Result<b
                 WHERE id = $1 AND state = 'dead' RETURNING id";
     let values = [Value::Whole(id), Value::Whole(now.as_micros())];
     Ok(!conn.fetch_all(text, &values).await?.is_empty())
+}
+
+static ABANDON: Statement = Statement::new(|dialect| {
+    format!(
+        "{known} UPDATE deliveries SET state = 'dead', finished_at = $3, \
+         last_error = 'there is no sink of this name any more', claimed_by = '', \
+         claimed_until = 0 WHERE state = 'pending' AND created_at < $2 \
+         AND sink NOT IN (SELECT name FROM known)",
+        known = dialect.rows_as("known", &[Column::Text("name")]),
+    )
+});
+
+pub(super) async fn abandon(
+    conn: &mut Conn,
+    sinks: &[String],
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let known: Vec<[&String; 1]> = sinks.iter().map(|name| [name]).collect();
+    let known = serde_json::to_string(&known)?;
+    let values =
+        [Value::Text(&known), Value::Whole(before.as_micros()), Value::Whole(now.as_micros())];
+    conn.execute(ABANDON.of(conn.dialect()), &values).await?;
+    Ok(true)
 }
 
 pub(super) async fn trim(conn: &mut Conn, before: Timestamp) -> Result<bool, Failure> {

@@ -51,6 +51,12 @@ pub(crate) enum NotifyWrite {
         id: i64,
         now: Timestamp,
     },
+    /// Give up what nobody delivers: pending since before that time, for none of these sinks.
+    Abandon {
+        sinks: Vec<String>,
+        before: Timestamp,
+        now: Timestamp,
+    },
     /// Drop what was finished before that time.
     Trim(Timestamp),
 }
@@ -68,6 +74,9 @@ pub(crate) async fn apply(conn: &mut Conn, write: &NotifyWrite) -> Result<bool, 
         NotifyWrite::Hasten { sink, now } => deliveries::hasten(conn, sink, *now).await,
         NotifyWrite::Release => deliveries::release(conn).await,
         NotifyWrite::Replay { id, now } => deliveries::replay(conn, *id, *now).await,
+        NotifyWrite::Abandon { sinks, before, now } => {
+            deliveries::abandon(conn, sinks, *before, *now).await
+        }
         NotifyWrite::Trim(before) => deliveries::trim(conn, *before).await,
     }
 }
@@ -145,6 +154,20 @@ impl Store {
         now: Timestamp,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
         self.notify(NotifyWrite::Replay { id, now })
+    }
+
+    /// Makes dead what was planned before that time for a sink that is none of these, and is pending
+    /// still: nobody delivers it.
+    ///
+    /// # Errors
+    /// The database can't be written.
+    pub fn abandon_deliveries(
+        &self,
+        sinks: Vec<String>,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send + 'static {
+        self.notify(NotifyWrite::Abandon { sinks, before, now })
     }
 
     /// Drops deliveries that were finished before that time.

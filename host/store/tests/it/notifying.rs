@@ -172,6 +172,34 @@ async fn the_outbox_is_no_news(on: Backend) {
     fixture.finish().await;
 }
 
+/// E5: what waits for a sink that is gone becomes dead, and says why; what is young, and what is for
+/// another, stays.
+async fn nobody_waits_for_a_sink_that_is_gone(on: Backend) {
+    let fixture = Fixture::with_web(on).await;
+    let store = &fixture.store;
+    let revision = store.notify_state().await.unwrap().revision;
+    let for_sink = |sink: &str| {
+        let mut new = told("web", sink);
+        new.key.sink = sink.to_owned();
+        new
+    };
+    assert!(plan(store, revision, 1, vec![for_sink("gone"), for_sink("o'hook")]).await);
+    let states = || async {
+        let all = store.deliveries(&DeliveryFilter::default()).await.unwrap();
+        all.into_iter().rev().map(|each| (each.state, each.last_error)).collect::<Vec<_>>()
+    };
+    let sinks = || vec!["o'hook".to_owned()];
+    let pending = (DeliveryState::Pending, String::new());
+    store.abandon_deliveries(sinks(), at(10), at(20)).await.unwrap();
+    assert_eq!(states().await, [pending.clone(), pending.clone()], "they are young");
+    store.abandon_deliveries(sinks(), at(11), at(20)).await.unwrap();
+    let dead = (DeliveryState::Dead, "there is no sink of this name any more".to_owned());
+    assert_eq!(states().await, [dead.clone(), pending]);
+    store.abandon_deliveries(Vec::new(), at(11), at(20)).await.unwrap();
+    assert_eq!(states().await, [dead.clone(), dead]);
+    fixture.finish().await;
+}
+
 /// E5: what was planned by a clock that was set back since is due at once, and nobody holds it.
 async fn nothing_waits_for_a_clock_that_was_set_back(on: Backend) {
     let fixture = Fixture::with_web(on).await;
@@ -198,6 +226,7 @@ async fn nothing_waits_for_a_clock_that_was_set_back(on: Backend) {
 }
 
 on_both!(
+    nobody_waits_for_a_sink_that_is_gone,
     nothing_waits_for_a_clock_that_was_set_back,
     one_plan_lands,
     deliveries_of_a_target_keep_their_order,
