@@ -106,10 +106,13 @@ mod tests {
         assert_eq!(steady.at(forward.minus(HOUR), 5 * SECOND), forward.plus(SECOND));
     }
 
+    /// R5: it shows what the system's clock does while that is not set back.
     #[test]
-    fn the_systems_clock_was_not_set_back() {
-        assert!(Clock::System.set_back() < HOUR);
+    fn it_goes_by_the_systems_clock() {
+        let before = Timestamp::from(SystemTime::now());
         let first = Clock::System.now();
+        assert!(first >= before && first.since(before) < HOUR, "{before} {first}");
         assert!(Clock::System.now() >= first);
+        assert!(Clock::System.set_back() < HOUR);
     }
 }
