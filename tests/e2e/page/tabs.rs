@@ -9,6 +9,12 @@ use crate::host::{Config, Host};
 /// More than a browser opens connections to one host.
 const TABS: usize = 9;
 
+/// Notes the streams that a page opens.
+const STREAMS: &str = "window.streams = [];
+    window.EventSource = class extends EventSource {
+      constructor(url) { super(url); window.streams.push(this); }
+    };";
+
 /// A host with one target, `shop`, which was well.
 struct Shop {
     status: StatusSwitch,
@@ -62,6 +68,7 @@ async fn it_is_live_on_the_way_back() {
     }
     let Shop { status, host, .. } = &Shop::open().await;
     let (browser, shop) = (Browser::open().await, Browser::row("shop"));
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": STREAMS })).await;
     for _ in 0..TABS {
         browser.go(host.host.base_url()).await;
         browser.live().await;
@@ -72,5 +79,8 @@ async fn it_is_live_on_the_way_back() {
     browser.run("history.back()").await;
     browser.shows(&shop, "unhealthy").await;
     browser.live().await;
+    // The page is the one that was left: its first stream it has closed, and opened another.
+    let streams = browser.run("return streams.map((one) => one.readyState)").await;
+    assert_eq!(streams, json!([2, 1]));
     assert_eq!(browser.problems().await, json!([]));
 }
